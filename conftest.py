@@ -52,6 +52,7 @@ import gc
 import importlib.metadata
 import importlib.util
 import itertools
+import linecache
 import os
 import shutil
 import sys
@@ -78,6 +79,7 @@ for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from t
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import pytest  # noqa: E402 - the environment comes first
+from _pytest.doctest import DoctestModule  # noqa: E402
 
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
 from tapegrad._src import caches  # noqa: E402
@@ -102,6 +104,9 @@ running.SEEN_ENOUGH = 3
 tier_settings.settings.background = False  # what is compiled, and when, is the same each time
 host.SEEN_ENOUGH = 256  # the tests make tensors of hundreds of shapes: a kernel for each is not worth its compilation
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
+
+check_lines = linecache.checkcache
+linecache.checkcache = lambda filename=None: filename and check_lines(filename)  # doctest asks of all files each time
 
 lowering = sys.modules.get("jax._src.interpreters.mlir")
 if hasattr(lowering, "make_ir_context"):
@@ -254,10 +259,11 @@ def give_memory_back():
 
 
 @pytest.fixture(autouse=True, scope="module")
-def what_stays_is_not_searched():
-    """See Note [What stays is not searched]."""
-    gc.collect()
-    gc.freeze()
+def what_stays_is_not_searched(request):
+    """See Note [What stays is not searched]. Examples in docstrings leave little."""
+    if not isinstance(request.node, DoctestModule):
+        gc.collect()
+        gc.freeze()
 
 
 def resident():

@@ -9,8 +9,9 @@ next one has, at fewer cases:
   with another jax, too.
 - ``default``: of every test function the first case, and one in ``IN_DEFAULT`` of the others. Three minutes without
   PyTorch, installation included.
-- ``full``: every case; but of the files of ``DEAR``, which try operators in grids of arguments and wait for the
-  compiler at nearly each, one in ``IN_FULL``. This must pass before anything is published: ``.ci/run``.
+- ``full``: of every test function the first case, and every other one; but of the files of ``DEAR`` one in
+  ``IN_FULL`` of these, and of those of ``DEAREST`` no more than in the default ring. This must pass before anything is
+  published: ``.ci/run``, which is to take less than a quarter of an hour on two cores.
 - ``whole``: really every case, both ways (see below).
 - ``everything``: also what takes minutes, and has hardly ever found anything.
 
@@ -27,8 +28,12 @@ and writes, hooks, what is saved, versions, threads, lifetimes, compiled steps. 
 right after the other: at once, and deferred. The second time most of what jax has to trace and to compile is there;
 what costs are the programs that come again and are compiled, which here is when they come for the third time.
 
+In the full ring a case that isn't the first of its function runs deferred, too, if that is drawn, one time in
+``IN_DEFERRED``; from ``whole`` on each does.
+
 In the files of ``ORDERLESS`` are values, gradients, shapes, dtypes and errors of operators, which are the same in any
-order: there the deferred run comes one ring later than the one at once. ``once(reason)`` marks tests that run at once
+order: there the deferred run of a case, the first one also, comes one ring later than the one at once, and only if it
+is drawn; those of the others come in the whole ring. ``once(reason)`` marks tests that run at once
 only, because they compute nothing, or choose for themselves when. ``TAPEGRAD_EXECUTION=immediate`` (or ``deferred``)
 runs all of them that way only. Of doctests there is one run, the first.
 """
@@ -42,6 +47,7 @@ from typing import Any, NamedTuple
 
 RINGS = ("first", "default", "full", "whole", "everything")
 IN_DEFAULT, IN_FULL = 10, 5  # one in so many; the second divides the first, so that what is in one is in the other
+IN_DEFERRED = 2
 
 ALL = None
 FIRST: dict[str, tuple[str, ...] | None] = {
@@ -97,36 +103,66 @@ ORDERLESS = files_of("""
 """The files whose tests are about operators, one by one, in no order."""
 
 DEAR = files_of("""
-    compiled: autograd_histories compile_modules what_ran
+    compiled: compile compile_kinds compile_random compile_rebinding compile_tensors
     distributed: processes sharded
-    engine: control_flow function
-    execution: batching bounded_memory convolution_ways mechanisms moving_settings strips structures
-    interop: optax tape_under_jit
-    ops: every_op every_op_mapped gradcheck lowering numpy_backend numpy_backend_shapes
-    parity/autograd: gradcheck_orders threads
-    parity/compiled: compile_backends compile_programs control_flow export
-    parity/custom: view_functions
-    parity/databases: inplace_database meta_database modules_database opinfo opinfo_errors opinfo_sparse saved_database
-    parity/functions: arithmetic arrangement bessel beyond_database comparison dtypes_of_two extremes fft gathering
-            indexing out polynomials powers promotion reductions retyping sampled scans segments selection shape slicing
-            special unary
-    parity/fx: make_fx fx_graph fx_modules fx_passes fx_tracing
-    parity/linalg: cholesky decompositions determinants distances eigen einsum ldl lu matmul matrix_functions norms
+    drawn: drawn
+    engine: asynchrony backward_cache control_flow engine engine_threads function interrupts sums_in_place
+    execution: batching bounded_memory cold_start deferred kept releasing strips tiers
+    interop: export files interop_to_jax pickled_functions
+    ops: compare convolutions gradcheck
+    parity/autograd: accumulation checkpoint errors functional gradcheck gradcheck_orders gradient_strides graph_task
+            reentrant saved_hooks saved_mutation workers
+    parity/compiled: compile compile_backends compile_checks compile_numbers compile_returns compile_split
+    parity/custom: func_function function library
+    parity/data: files
+    parity/databases: hostile operator_names opinfo_errors
+    parity/distributed: distributed
+    parity/facade: hub imported_modules imported_names names settings
+    parity/functions: arithmetic arrangement bessel comparison conversion creation foreach halves histograms indexing
+            joining many_pieces more_tensor_ops polynomials powers promotion quantiles sampled scans segments
+            selection shape slicing sorting special unary
+    parity/fx: export_graphs fx_graph fx_tracing make_fx
+    parity/linalg: cholesky decompositions determinants distances einsum ldl lu matmul matrix_functions norms
             pseudoinverse qr solving svd
-    parity/nn: activations attention bags convolution ctc dropout embedding grid_sampling losses margins
-            modules_parametrize multihead native normalization patches pooling resampling softmax unpooling
-    parity/optim: amp ao optimizers quantization
-    parity/random: distributions random samplers
-    parity/tensor: complex32 dispatch_modes masked masked_tensors nested shortcuts sparse
-    parity/transforms: forward_ad forward_ad_programs func_memory func_transforms func_writes vmap_writes
-    parity/views: inplace memory_formats moved_views setitem shared_memory strides view_aliasing view_refusals
-            view_versions
+    parity/nn: activations bags convolution ctc dropout embedding flex_attention losses margins modules_layers
+            modules_parametrize modules_utils multihead native nn_transformer normalization recurrent resampling
+            softmax unpooling
+    parity/optim: ao quantization schedules swa
+    parity/random: random samplers streams
+    parity/tensor: complex32 dtypes function_modes handed_over masked masked_tensors meta printing shortcuts sizes
+            subclass tensor_flags
+    parity/tools: benchmarks testing
+    parity/transforms: forward_ad forward_ad_memory forward_ad_nested forward_ad_programs func_transforms_alone
+            vmap_inside vmap_random
+    parity/views: data_misfits inplace_double_backward inplace_fast_path inplace_programs memory part_fast_path
+            shared_memory view_encounters view_history view_oracles view_tangents written_integers written_results
     programs: programs
-    tools: benchmarks viz whole_models
+    tools: explain explain_steps viz
+    views: memory_reuse tensor writes_compiled
 """)
-"""The files with many cases that take a twentieth of a second and more, alike in kind."""
+"""The files whose cases, but for the first of each function, take more than a second together."""
 
-
+DEAREST = files_of("""
+    compiled: autograd_histories compile_modules what_ran
+    execution: convolution_ways mechanisms moving_settings structures
+    interop: optax
+    ops: every_op every_op_mapped lowering numpy_backend numpy_backend_shapes
+    parity/autograd: lifetimes programs threads
+    parity/compiled: compile_programs control_flow export
+    parity/custom: view_functions
+    parity/databases: inplace_database meta_database modules_database opinfo opinfo_sparse saved_database
+    parity/functions: beyond_database dtypes_of_two extremes fft gathering out reductions
+    parity/linalg: eigen
+    parity/nn: attention grid_sampling pooling
+    parity/optim: amp optimizers
+    parity/random: distributions
+    parity/tensor: nested sparse
+    parity/transforms: func_memory func_transforms func_writes vmap_writes
+    parity/views: inplace memory_formats moved_views mutation_machine setitem strides view_aliasing view_refusals
+            view_versions written_numbers
+    tools: benchmarks whole_models
+""")
+"""Those whose cases take more than eight: grids of arguments, each of which waits for the compiler."""
 
 SECONDS_USUALLY = 0.05
 SECONDS = {
@@ -181,9 +217,15 @@ def ring_of(case: Case) -> str:
     'default'
     """
     ring = case.said or ring_of_function(case) or ring_drawn(case)
-    if case.execution == "deferred" and case.file in ORDERLESS and not reaches(ring, "whole"):
-        return RINGS[RINGS.index(ring) + 1]
-    return ring
+    return ring_deferred(case, ring) if case.execution == "deferred" else ring
+
+
+def ring_deferred(case: Case, ring: str) -> str:
+    """The ring of the deferred run of a case whose run at once is in a ring. See Note [Both executions]."""
+    drawn = is_drawn(f"{case.name}, deferred", IN_DEFERRED)
+    if case.file in ORDERLESS and not reaches(ring, "whole"):
+        return RINGS[RINGS.index(ring) + 1] if drawn else "whole"
+    return "whole" if ring == "full" and not case.leads and not drawn else ring
 
 
 def first_of(file: str) -> tuple[str, ...] | None:
@@ -203,6 +245,8 @@ def ring_drawn(case: Case) -> str:
     """The ring of a case that isn't the first of its function."""
     if is_drawn(case.name, IN_DEFAULT):
         return "default"
+    if case.file in DEAREST:
+        return "whole"
     return "full" if case.file not in DEAR or is_drawn(case.name, IN_FULL) else "whole"
 
 
