@@ -1,15 +1,10 @@
 """What holds for every test: how XLA compiles, that modes are left as they were found, what happens without PyTorch.
 
 Note [Compiled once per checkout]
-A new kernel costs XLA tens of milliseconds, and the tests make thousands. They share shapes, compile without LLVM's
-costly passes, without the fusions that are emitted through MLIR, and each program in one piece, which halves that; and
-keep what was compiled in ``.cache/jax`` of the checkout, so that a second run compiles next to nothing. All of this is
-said in the environment before jax is imported; what the environment says already is left alone.
-
-LLVM's fast code generation (``--xla_backend_optimization_level=0``) saves another third. It contracts some products and
-sums to one rounding, and others not, so that a number which two loops compute may differ in its last bit, and what
-``jnp.max`` found is found nowhere by its derivative, which is inf. Without instructions for that (``AVX`` has none, and
-all processors of a kind give the same bits) this can't be.
+A new kernel costs XLA tens of milliseconds, and the tests make thousands. They share shapes, compile quickly (Note
+[Quick compilation]), and keep what was compiled in ``.cache/jax`` of the checkout, so that a second run compiles next
+to nothing. All of this is said in the environment before jax is imported; what the environment says already is left
+alone.
 
 Of several workers each takes whole files (``--dist=loadfile``), as the tests of a file need the same kernels.
 
@@ -59,6 +54,8 @@ import sys
 import threading
 from pathlib import Path
 
+from tests import quick_compilation
+
 HERE = Path(__file__).resolve().parent
 CACHE = HERE / ".cache" / "jax"
 CACHE.mkdir(parents=True, exist_ok=True)
@@ -67,14 +64,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("TAPEGRAD_CACHE_DIR", "")  # what is written for calls is written each time
 os.environ.setdefault("TAPEGRAD_SHIPPED", "")  # and nothing is there before
-CPUINFO = Path("/proc/cpuinfo")
-HAS_AVX = CPUINFO.exists() and "avx" in CPUINFO.read_text().split()
-HAS_EMITTERS_FLAG = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)  # or XLA exits
-os.environ.setdefault("XLA_FLAGS", " ".join((
-    *(["--xla_backend_optimization_level=0", "--xla_cpu_max_isa=AVX"] if HAS_AVX else []),
-    *(["--xla_cpu_use_fusion_emitters=false"] if HAS_EMITTERS_FLAG else []),
-    "--xla_llvm_disable_expensive_passes=true", "--xla_cpu_parallel_codegen_split_count=1",
-)))  # fmt: skip
+os.environ.setdefault("XLA_FLAGS", quick_compilation.flags())
 for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from the other workers of pytest-xdist
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 

@@ -27,7 +27,7 @@ QUICKLY = ("MLP 3072-512-512-10, batch 128, SGD", "50 samples of a small policy,
 
 
 def cases():
-    """The models of which each is made by functions of its own; others than the quick ones are compiled in wider rings."""
+    """The models of which each is made by functions of its own; all but the quick ones come in wider rings."""
     names = [name for name in SMALL if name not in TWINS]
     wide = {name: "full" if is_drawn(name, 3) else "whole" for name in names if name not in QUICKLY}
     return [pytest.param(name, marks=pytest.mark.ring(wide[name]) if name in wide else []) for name in names]
