@@ -454,8 +454,8 @@ def recorded(terminalreporter, key):
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Let go of parsed sources after each file: millions of nodes would make each collection of garbage slow."""
-    if nextitem is None or nextitem.fspath != item.fspath:
+    """Let go of parsed sources after each room: millions of nodes would make each collection of garbage slow."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
         for name, kept in (("sources", ("parsed", "nodes_in")), ("docs.pages", ("trees",))):
             for function in kept if name in sys.modules else ():
                 getattr(sys.modules[name], function).cache_clear()

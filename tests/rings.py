@@ -188,6 +188,9 @@ SECONDS = {
 }
 """What a test takes, of the files that don't have hundreds of quick ones."""
 
+TOGETHER = {"tests/house"}
+"""Rooms whose files read the same sources, which takes longer than most of their tests."""
+
 
 class Case(NamedTuple):
     """A test with its parameters, as it is collected.
@@ -300,9 +303,17 @@ def cases_of_function(function: str, calls: Iterable[tuple[str, str | None, str 
 
 
 def longest_first(items: Iterable[Any]) -> list[Any]:
-    """The tests, by file, those files first that take longest: the last one a worker takes should be a short one."""
+    """The tests, by file, those files first that take longest: the last one a worker takes should be a short one.
+
+    Files of a room of ``TOGETHER`` come one right after the other.
+    """
     files: dict[str, list[Any]] = {}
     for item in items:
         files.setdefault(item.nodeid.partition("::")[0], []).append(item)
-    ordered = sorted(files, key=lambda file: -len(files[file]) * SECONDS.get(file, SECONDS_USUALLY))
+    seconds = {file: len(its) * SECONDS.get(file, SECONDS_USUALLY) for file, its in files.items()}
+    rooms = {file: room if (room := file.rpartition("/")[0]) in TOGETHER else file for file in files}
+    of_rooms: dict[str, float] = {}
+    for file, room in rooms.items():
+        of_rooms[room] = of_rooms.get(room, 0.0) + seconds[file]
+    ordered = sorted(files, key=lambda file: (-of_rooms[rooms[file]], rooms[file], -seconds[file]))
     return [item for file in ordered for item in files[file]]

@@ -107,3 +107,13 @@ def test_files_that_take_long_are_begun_first():
     quick = [Item(f"tests/tools/test_new.py::test_{n}") for n in range(9)]
     slow = Item("tests/tools/test_benchmarks.py::test_all")
     assert rings.longest_first([*quick[:3], slow, *quick[3:]]) == [slow, *quick]
+
+
+def test_files_that_read_the_same_sources_come_one_after_the_other():
+    class Item:
+        def __init__(self, nodeid):
+            self.nodeid = nodeid
+
+    layers, words = (Item(f"tests/house/test_{name}.py::test_all") for name in ("layers", "words"))
+    between = [Item(f"tests/tools/test_new.py::test_{n}") for n in range(2)]
+    assert rings.longest_first([words, *between, layers, layers]) == [layers, layers, words, *between]
