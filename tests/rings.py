@@ -47,7 +47,7 @@ from typing import Any, NamedTuple
 
 RINGS = ("first", "default", "full", "whole", "everything")
 IN_DEFAULT, IN_FULL = 10, 5  # one in so many; the second divides the first, so that what is in one is in the other
-IN_DEFERRED = 2
+IN_DEFERRED = 3
 
 ALL = None
 FIRST: dict[str, tuple[str, ...] | None] = {
@@ -103,39 +103,37 @@ ORDERLESS = files_of("""
 """The files whose tests are about operators, one by one, in no order."""
 
 DEAR = files_of("""
-    compiled: compile compile_kinds compile_random compile_rebinding compile_tensors
-    distributed: processes sharded
+    compiled: autograd_histories compile compile_kinds compile_modules compile_random compile_rebinding
+            compile_tensors what_ran
     drawn: drawn
     engine: asynchrony backward_cache control_flow engine engine_threads function interrupts sums_in_place
-    execution: batching bounded_memory cold_start deferred kept releasing strips tiers
-    interop: export files interop_to_jax pickled_functions
+    execution: batching bounded_memory cold_start deferred kept mechanisms releasing tiers
+    interop: export files interop_to_jax optax pickled_functions
     ops: compare convolutions gradcheck
-    parity/autograd: accumulation checkpoint errors functional gradcheck gradcheck_orders gradient_strides graph_task
-            reentrant saved_hooks saved_mutation workers
-    parity/compiled: compile compile_backends compile_checks compile_numbers compile_returns compile_split
+    parity/autograd: accumulation checkpoint errors functional gradient_strides graph_task lifetimes programs
+            reentrant saved_hooks saved_mutation threads workers
+    parity/compiled: compile compile_backends compile_checks compile_numbers compile_programs compile_returns
+            compile_split control_flow export
     parity/custom: func_function function library
     parity/data: files
     parity/databases: hostile operator_names opinfo_errors
-    parity/distributed: distributed
     parity/facade: hub imported_modules imported_names names settings
-    parity/functions: arithmetic arrangement bessel comparison conversion creation foreach halves histograms indexing
-            joining many_pieces more_tensor_ops polynomials powers promotion quantiles sampled scans segments
-            selection shape slicing sorting special unary
+    parity/functions: arrangement bessel comparison conversion halves histograms joining many_pieces more_tensor_ops
+            polynomials powers quantiles segments selection slicing special
     parity/fx: export_graphs fx_graph fx_tracing make_fx
-    parity/linalg: cholesky decompositions determinants distances einsum ldl lu matmul matrix_functions norms
-            pseudoinverse qr solving svd
-    parity/nn: activations bags convolution ctc dropout embedding flex_attention losses margins modules_layers
-            modules_parametrize modules_utils multihead native nn_transformer normalization recurrent resampling
-            softmax unpooling
+    parity/linalg: cholesky decompositions determinants distances einsum ldl matrix_functions svd
+    parity/nn: bags convolution dropout embedding flex_attention margins modules_layers modules_parametrize
+            modules_utils multihead native nn_transformer recurrent softmax unpooling
     parity/optim: ao quantization schedules swa
-    parity/random: random samplers streams
-    parity/tensor: complex32 dtypes function_modes handed_over masked masked_tensors meta printing shortcuts sizes
+    parity/random: streams
+    parity/tensor: complex32 dtypes function_modes handed_over masked_tensors meta nested shortcuts sizes sparse
             subclass tensor_flags
-    parity/tools: benchmarks testing
-    parity/transforms: forward_ad forward_ad_memory forward_ad_nested forward_ad_programs func_transforms_alone
-            vmap_inside vmap_random
-    parity/views: data_misfits inplace_double_backward inplace_fast_path inplace_programs memory part_fast_path
-            shared_memory view_encounters view_history view_oracles view_tangents written_integers written_results
+    parity/tools: testing
+    parity/transforms: forward_ad_memory forward_ad_nested func_transforms_alone func_writes vmap_inside vmap_random
+            vmap_writes
+    parity/views: data_misfits inplace inplace_double_backward inplace_fast_path inplace_programs memory moved_views
+            mutation_machine part_fast_path setitem shared_memory view_encounters view_history view_oracles
+            view_tangents written_integers written_numbers written_results
     programs: programs
     tools: explain explain_steps viz
     views: memory_reuse tensor writes_compiled
@@ -143,48 +141,66 @@ DEAR = files_of("""
 """The files whose cases, but for the first of each function, take more than a second together."""
 
 DEAREST = files_of("""
-    compiled: autograd_histories compile_modules what_ran
-    execution: convolution_ways mechanisms moving_settings structures
-    interop: optax
+    execution: convolution_ways moving_settings strips structures
     ops: every_op every_op_mapped lowering numpy_backend numpy_backend_shapes
-    parity/autograd: lifetimes programs threads
-    parity/compiled: compile_programs control_flow export
+    parity/autograd: gradcheck gradcheck_orders
     parity/custom: view_functions
     parity/databases: inplace_database meta_database modules_database opinfo opinfo_sparse saved_database
-    parity/functions: beyond_database dtypes_of_two extremes fft gathering out reductions
-    parity/linalg: eigen
-    parity/nn: attention grid_sampling pooling
+    parity/distributed: distributed
+    parity/functions: arithmetic beyond_database creation dtypes_of_two extremes fft foreach gathering indexing out
+            promotion reductions sampled scans shape sorting unary
+    parity/linalg: eigen lu matmul norms pseudoinverse qr solving
+    parity/nn: activations attention ctc grid_sampling losses normalization pooling resampling
     parity/optim: amp optimizers
-    parity/random: distributions
-    parity/tensor: nested sparse
-    parity/transforms: func_memory func_transforms func_writes vmap_writes
-    parity/views: inplace memory_formats moved_views mutation_machine setitem strides view_aliasing view_refusals
-            view_versions written_numbers
+    parity/random: distributions random samplers
+    parity/tensor: masked printing
+    parity/tools: benchmarks
+    parity/transforms: forward_ad forward_ad_programs func_memory func_transforms
+    parity/views: memory_formats strides view_aliasing view_refusals view_versions
     tools: benchmarks whole_models
 """)
-"""Those whose cases take more than eight: grids of arguments, each of which waits for the compiler."""
+"""Those whose cases take more than four, and differ least: grids of operators, dtypes and shapes, which wait for the
+compiler at nearly each. Programs that differ are in ``DEAR``, however long they take."""
 
 SECONDS_USUALLY = 0.05
 SECONDS = {
-    "tests/tools/test_benchmarks.py": 1.2,
-    "tests/execution/test_cold_start.py": 1.5,
-    "tests/tools/test_demo.py": 1.0,
-    "tests/house/test_docs.py": 2.0,
-    "tests/ops/test_every_op.py": 0.15,
-    "tests/interop/test_export.py": 0.8,
-    "tests/ops/test_every_op_mapped.py": 0.1,
-    "tests/engine/test_interrupts.py": 1.0,
+    "tests/compiled/test_compile_background.py": 0.5,
+    "tests/compiled/test_compiled.py": 0.5,
+    "tests/compiled/test_compiled_updates.py": 0.7,
+    "tests/distributed/test_processes.py": 4.0,
+    "tests/distributed/test_sharded.py": 10.0,
+    "tests/drawn/test_drawn.py": 0.2,
+    "tests/engine/test_function.py": 0.3,
+    "tests/engine/test_interrupts.py": 0.8,
     "tests/engine/test_threads.py": 0.7,
-    "tests/tools/test_whole_models.py": 0.4,
-    "tests/compiled/test_compiled.py": 0.8,
-    "tests/drawn/test_drawn.py": 0.6,
-    "tests/parity/compiled/test_compile_checks.py": 0.5,
-    "tests/parity/linalg/test_decompositions.py": 0.3,
-    "tests/parity/functions/test_dtypes_of_two.py": 0.7,
-    "tests/parity/data/test_data.py": 0.3,
-    "tests/parity/compiled/test_export.py": 0.5,
-    "tests/programs/test_programs.py": 0.8,
-    "tests/parity/views/test_mutation_machine.py": 0.8,
+    "tests/execution/test_batching.py": 0.5,
+    "tests/execution/test_cold_start.py": 0.9,
+    "tests/execution/test_kept.py": 0.6,
+    "tests/execution/test_mechanisms.py": 0.5,
+    "tests/execution/test_tiers.py": 0.25,
+    "tests/house/test_docs.py": 1.5,
+    "tests/house/test_layers.py": 0.2,
+    "tests/interop/test_export.py": 0.3,
+    "tests/interop/test_tape_under_jit.py": 0.3,
+    "tests/ops/test_every_op.py": 0.2,
+    "tests/ops/test_every_op_mapped.py": 0.1,
+    "tests/ops/test_numpy_backend.py": 0.1,
+    "tests/parity/autograd/test_lifetimes.py": 0.3,
+    "tests/parity/compiled/test_compile_programs.py": 0.5,
+    "tests/parity/data/test_data.py": 0.4,
+    "tests/parity/databases/test_opinfo.py": 0.12,
+    "tests/parity/databases/test_opinfo_sparse.py": 1.0,
+    "tests/parity/distributed/test_distributed.py": 0.7,
+    "tests/parity/facade/test_script.py": 3.0,
+    "tests/parity/tensor/test_complex32.py": 0.3,
+    "tests/parity/tensor/test_nested.py": 0.2,
+    "tests/parity/tensor/test_sparse.py": 0.4,
+    "tests/programs/test_programs.py": 1.6,
+    "tests/tools/test_benchmarks.py": 0.6,
+    "tests/tools/test_demo.py": 0.6,
+    "tests/tools/test_viz.py": 0.25,
+    "tests/tools/test_whole_models.py": 1.0,
+    "tests/typed/test_typed.py": 1.0,
 }
 """What a test takes, of the files that don't have hundreds of quick ones."""
 

@@ -78,11 +78,11 @@ def test_deferred_operators_come_later_where_order_does_not_matter():
     assert {ring_of(case(n, "deferred", file=file)) for n in range(99)} <= {"full", "whole"}
 
 
-def test_half_of_the_other_cases_are_deferred_in_the_full_ring():
+def test_a_third_of_the_other_cases_are_deferred_in_the_full_ring():
     runs = [(ring_of(case(n)), ring_of(case(n, "deferred"))) for n in range(500)]
     assert {one for one in runs if one[0] == "default"} == {("default", "default")}
     late = [later for at_once, later in runs if at_once == "full"]
-    assert set(late) == {"full", "whole"} and 0.4 < late.count("full") / len(late) < 0.6
+    assert set(late) == {"full", "whole"} and 0.25 < late.count("full") / len(late) < 0.42
 
 
 @pytest.mark.parametrize("ring", RINGS)
