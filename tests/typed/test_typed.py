@@ -39,7 +39,7 @@ def test_the_typed_program_runs():
 
 @pytest.mark.ring("full")
 def test_a_strict_checker_finds_nothing_in_it_and_finds_what_is_wrong(tmp_path):
-    """Attributes that aren't there, wrong arguments, missing types are found: the program is checked, not waved through."""
+    """Attributes that aren't there, wrong arguments, missing types are found: it is checked, not waved through."""
     api = pytest.importorskip("mypy.api")
     wrong = tmp_path / "wrong_program.py"
     wrong.write_text(
