@@ -1,15 +1,10 @@
 """What holds for every test: how XLA compiles, that modes are left as they were found, what happens without PyTorch.
 
 Note [Compiled once per checkout]
-A new kernel costs XLA tens of milliseconds, and the tests make thousands. They share shapes, compile without LLVM's
-costly passes, without the fusions that are emitted through MLIR, and each program in one piece, which halves that; and
-keep what was compiled in ``.cache/jax`` of the checkout, so that a second run compiles next to nothing. All of this is
-said in the environment before jax is imported; what the environment says already is left alone.
-
-LLVM's fast code generation (``--xla_backend_optimization_level=0``) saves another third. It contracts some products and
-sums to one rounding, and others not, so that a number which two loops compute may differ in its last bit, and what
-``jnp.max`` found is found nowhere by its derivative, which is inf. Without instructions for that (``AVX`` has none, and
-all processors of a kind give the same bits) this can't be.
+A new kernel costs XLA tens of milliseconds, and the tests make thousands. They share shapes, compile quickly (Note
+[Quick compilation]), and keep what was compiled in ``.cache/jax`` of the checkout, so that a second run compiles next
+to nothing. All of this is said in the environment before jax is imported; what the environment says already is left
+alone.
 
 Of several workers each takes whole files (``--dist=loadfile``), as the tests of a file need the same kernels.
 
@@ -52,11 +47,14 @@ import gc
 import importlib.metadata
 import importlib.util
 import itertools
+import linecache
 import os
 import shutil
 import sys
 import threading
 from pathlib import Path
+
+from tests import quick_compilation
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE / ".cache" / "jax"
@@ -66,18 +64,12 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("TAPEGRAD_CACHE_DIR", "")  # what is written for calls is written each time
 os.environ.setdefault("TAPEGRAD_SHIPPED", "")  # and nothing is there before
-CPUINFO = Path("/proc/cpuinfo")
-HAS_AVX = CPUINFO.exists() and "avx" in CPUINFO.read_text().split()
-HAS_EMITTERS_FLAG = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)  # or XLA exits
-os.environ.setdefault("XLA_FLAGS", " ".join((
-    *(["--xla_backend_optimization_level=0", "--xla_cpu_max_isa=AVX"] if HAS_AVX else []),
-    *(["--xla_cpu_use_fusion_emitters=false"] if HAS_EMITTERS_FLAG else []),
-    "--xla_llvm_disable_expensive_passes=true", "--xla_cpu_parallel_codegen_split_count=1",
-)))  # fmt: skip
+os.environ.setdefault("XLA_FLAGS", quick_compilation.flags())
 for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from the other workers of pytest-xdist
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import pytest  # noqa: E402 - the environment comes first
+from _pytest.doctest import DoctestModule  # noqa: E402
 
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
 from tapegrad._src import caches  # noqa: E402
@@ -102,6 +94,9 @@ running.SEEN_ENOUGH = 3
 tier_settings.settings.background = False  # what is compiled, and when, is the same each time
 host.SEEN_ENOUGH = 256  # the tests make tensors of hundreds of shapes: a kernel for each is not worth its compilation
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
+
+check_lines = linecache.checkcache
+linecache.checkcache = lambda filename=None: filename and check_lines(filename)  # doctest asks of all files each time
 
 lowering = sys.modules.get("jax._src.interpreters.mlir")
 if hasattr(lowering, "make_ir_context"):
@@ -254,10 +249,11 @@ def give_memory_back():
 
 
 @pytest.fixture(autouse=True, scope="module")
-def what_stays_is_not_searched():
-    """See Note [What stays is not searched]."""
-    gc.collect()
-    gc.freeze()
+def what_stays_is_not_searched(request):
+    """See Note [What stays is not searched]. Examples in docstrings leave little."""
+    if not isinstance(request.node, DoctestModule):
+        gc.collect()
+        gc.freeze()
 
 
 def resident():
@@ -364,8 +360,9 @@ def pytest_collection():
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path, parent):
     found = yield
-    if file_path.is_relative_to(HERE / "tests") and ">>>" not in file_path.read_text():  # no examples to look for
-        found = [collector for collector in found if type(collector).__name__ != "DoctestModule"]
+    written_there = any(file_path.is_relative_to(HERE / room) for room in ("tests", "tapegrad/_src"))
+    if written_there and ">>>" not in file_path.read_text():  # no examples to look for; namespaces have those of others
+        found = [collector for collector in found if not isinstance(collector, DoctestModule)]
     if HAS_TORCH or not file_path.is_relative_to(PARITY):
         return found
     return [UnreadableModule.from_parent(parent, path=file_path)] if file_path.match("test_*.py") else []
@@ -458,8 +455,8 @@ def recorded(terminalreporter, key):
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Let go of parsed sources after each file: millions of nodes would make each collection of garbage slow."""
-    if nextitem is None or nextitem.fspath != item.fspath:
+    """Let go of parsed sources after each room: millions of nodes would make each collection of garbage slow."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
         for name, kept in (("sources", ("parsed", "nodes_in")), ("docs.pages", ("trees",))):
             for function in kept if name in sys.modules else ():
                 getattr(sys.modules[name], function).cache_clear()

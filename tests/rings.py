@@ -9,8 +9,9 @@ next one has, at fewer cases:
   with another jax, too.
 - ``default``: of every test function the first case, and one in ``IN_DEFAULT`` of the others. Three minutes without
   PyTorch, installation included.
-- ``full``: every case; but of the files of ``DEAR``, which try operators in grids of arguments and wait for the
-  compiler at nearly each, one in ``IN_FULL``. This must pass before anything is published: ``.ci/run``.
+- ``full``: of every test function the first case, and every other one; but of the files of ``DEAR`` one in
+  ``IN_FULL`` of these, and of those of ``DEAREST`` no more than in the default ring. This must pass before anything is
+  published: ``.ci/run``, which is to take less than a quarter of an hour on two cores.
 - ``whole``: really every case, both ways (see below).
 - ``everything``: also what takes minutes, and has hardly ever found anything.
 
@@ -27,8 +28,12 @@ and writes, hooks, what is saved, versions, threads, lifetimes, compiled steps. 
 right after the other: at once, and deferred. The second time most of what jax has to trace and to compile is there;
 what costs are the programs that come again and are compiled, which here is when they come for the third time.
 
+In the full ring a case that isn't the first of its function runs deferred, too, if that is drawn, one time in
+``IN_DEFERRED``; from ``whole`` on each does.
+
 In the files of ``ORDERLESS`` are values, gradients, shapes, dtypes and errors of operators, which are the same in any
-order: there the deferred run comes one ring later than the one at once. ``once(reason)`` marks tests that run at once
+order: there the deferred run of a case, the first one also, comes one ring later than the one at once, and only if it
+is drawn; those of the others come in the whole ring. ``once(reason)`` marks tests that run at once
 only, because they compute nothing, or choose for themselves when. ``TAPEGRAD_EXECUTION=immediate`` (or ``deferred``)
 runs all of them that way only. Of doctests there is one run, the first.
 """
@@ -42,6 +47,7 @@ from typing import Any, NamedTuple
 
 RINGS = ("first", "default", "full", "whole", "everything")
 IN_DEFAULT, IN_FULL = 10, 5  # one in so many; the second divides the first, so that what is in one is in the other
+IN_DEFERRED = 3
 
 ALL = None
 FIRST: dict[str, tuple[str, ...] | None] = {
@@ -97,60 +103,109 @@ ORDERLESS = files_of("""
 """The files whose tests are about operators, one by one, in no order."""
 
 DEAR = files_of("""
-    compiled: autograd_histories compile_modules what_ran
-    distributed: processes sharded
-    engine: control_flow function
-    execution: batching bounded_memory convolution_ways mechanisms moving_settings strips structures
-    interop: optax tape_under_jit
-    ops: every_op every_op_mapped gradcheck lowering numpy_backend numpy_backend_shapes
-    parity/autograd: gradcheck_orders threads
-    parity/compiled: compile_backends compile_programs control_flow export
-    parity/custom: view_functions
-    parity/databases: inplace_database meta_database modules_database opinfo opinfo_errors opinfo_sparse saved_database
-    parity/functions: arithmetic arrangement bessel beyond_database comparison dtypes_of_two extremes fft gathering
-            indexing out polynomials powers promotion reductions retyping sampled scans segments selection shape slicing
-            special unary
-    parity/fx: make_fx fx_graph fx_modules fx_passes fx_tracing
-    parity/linalg: cholesky decompositions determinants distances eigen einsum ldl lu matmul matrix_functions norms
-            pseudoinverse qr solving svd
-    parity/nn: activations attention bags convolution ctc dropout embedding grid_sampling losses margins
-            modules_parametrize multihead native normalization patches pooling resampling softmax unpooling
-    parity/optim: amp ao optimizers quantization
-    parity/random: distributions random samplers
-    parity/tensor: complex32 dispatch_modes masked masked_tensors nested shortcuts sparse
-    parity/transforms: forward_ad forward_ad_programs func_memory func_transforms func_writes vmap_writes
-    parity/views: inplace memory_formats moved_views setitem shared_memory strides view_aliasing view_refusals
-            view_versions
+    compiled: autograd_histories compile compile_kinds compile_modules compile_random compile_rebinding
+            compile_tensors what_ran
+    drawn: drawn
+    engine: asynchrony backward_cache control_flow engine engine_threads function interrupts sums_in_place
+    execution: batching bounded_memory cold_start deferred kept mechanisms releasing tiers
+    interop: export files interop_to_jax optax pickled_functions
+    ops: compare convolutions gradcheck
+    parity/autograd: accumulation checkpoint errors functional gradient_strides graph_task lifetimes programs
+            reentrant saved_hooks saved_mutation threads workers
+    parity/compiled: compile compile_backends compile_checks compile_numbers compile_programs compile_returns
+            compile_split control_flow export
+    parity/custom: func_function function library
+    parity/data: files
+    parity/databases: hostile operator_names opinfo_errors
+    parity/facade: hub imported_modules imported_names names settings
+    parity/functions: arrangement bessel comparison conversion halves histograms joining many_pieces more_tensor_ops
+            polynomials powers quantiles segments selection slicing special
+    parity/fx: export_graphs fx_graph fx_tracing make_fx
+    parity/linalg: cholesky decompositions determinants distances einsum ldl matrix_functions svd
+    parity/nn: bags convolution dropout embedding flex_attention margins modules_layers modules_parametrize
+            modules_utils multihead native nn_transformer recurrent softmax unpooling
+    parity/optim: ao quantization schedules swa
+    parity/random: streams
+    parity/tensor: complex32 dtypes function_modes handed_over masked_tensors meta nested shortcuts sizes sparse
+            subclass tensor_flags
+    parity/tools: testing
+    parity/transforms: forward_ad_memory forward_ad_nested func_transforms_alone func_writes vmap_inside vmap_random
+            vmap_writes
+    parity/views: data_misfits inplace inplace_double_backward inplace_fast_path inplace_programs memory moved_views
+            mutation_machine part_fast_path setitem shared_memory view_encounters view_history view_oracles
+            view_tangents written_integers written_numbers written_results
     programs: programs
-    tools: benchmarks viz whole_models
+    tools: explain explain_steps viz
+    views: memory_reuse tensor writes_compiled
 """)
-"""The files with many cases that take a twentieth of a second and more, alike in kind."""
+"""The files whose cases, but for the first of each function, take more than a second together."""
 
-
+DEAREST = files_of("""
+    execution: convolution_ways moving_settings strips structures
+    ops: every_op every_op_mapped lowering numpy_backend numpy_backend_shapes
+    parity/autograd: gradcheck gradcheck_orders
+    parity/custom: view_functions
+    parity/databases: inplace_database meta_database modules_database opinfo opinfo_sparse saved_database
+    parity/distributed: distributed
+    parity/functions: arithmetic beyond_database creation dtypes_of_two extremes fft foreach gathering indexing out
+            promotion reductions sampled scans shape sorting unary
+    parity/linalg: eigen lu matmul norms pseudoinverse qr solving
+    parity/nn: activations attention ctc grid_sampling losses normalization pooling resampling
+    parity/optim: amp optimizers
+    parity/random: distributions random samplers
+    parity/tensor: masked printing
+    parity/tools: benchmarks
+    parity/transforms: forward_ad forward_ad_programs func_memory func_transforms
+    parity/views: memory_formats strides view_aliasing view_refusals view_versions
+    tools: benchmarks whole_models
+""")
+"""Those whose cases take more than four, and differ least: grids of operators, dtypes and shapes, which wait for the
+compiler at nearly each. Programs that differ are in ``DEAR``, however long they take."""
 
 SECONDS_USUALLY = 0.05
 SECONDS = {
-    "tests/tools/test_benchmarks.py": 1.2,
-    "tests/execution/test_cold_start.py": 1.5,
-    "tests/tools/test_demo.py": 1.0,
-    "tests/house/test_docs.py": 2.0,
-    "tests/ops/test_every_op.py": 0.15,
-    "tests/interop/test_export.py": 0.8,
-    "tests/ops/test_every_op_mapped.py": 0.1,
-    "tests/engine/test_interrupts.py": 1.0,
+    "tests/compiled/test_compile_background.py": 0.5,
+    "tests/compiled/test_compiled.py": 0.5,
+    "tests/compiled/test_compiled_updates.py": 0.7,
+    "tests/distributed/test_processes.py": 4.0,
+    "tests/distributed/test_sharded.py": 10.0,
+    "tests/drawn/test_drawn.py": 0.2,
+    "tests/engine/test_function.py": 0.3,
+    "tests/engine/test_interrupts.py": 0.8,
     "tests/engine/test_threads.py": 0.7,
-    "tests/tools/test_whole_models.py": 0.4,
-    "tests/compiled/test_compiled.py": 0.8,
-    "tests/drawn/test_drawn.py": 0.6,
-    "tests/parity/compiled/test_compile_checks.py": 0.5,
-    "tests/parity/linalg/test_decompositions.py": 0.3,
-    "tests/parity/functions/test_dtypes_of_two.py": 0.7,
-    "tests/parity/data/test_data.py": 0.3,
-    "tests/parity/compiled/test_export.py": 0.5,
-    "tests/programs/test_programs.py": 0.8,
-    "tests/parity/views/test_mutation_machine.py": 0.8,
+    "tests/execution/test_batching.py": 0.5,
+    "tests/execution/test_cold_start.py": 0.9,
+    "tests/execution/test_kept.py": 0.6,
+    "tests/execution/test_mechanisms.py": 0.5,
+    "tests/execution/test_tiers.py": 0.25,
+    "tests/house/test_docs.py": 1.5,
+    "tests/house/test_layers.py": 0.2,
+    "tests/interop/test_export.py": 0.3,
+    "tests/interop/test_tape_under_jit.py": 0.3,
+    "tests/ops/test_every_op.py": 0.2,
+    "tests/ops/test_every_op_mapped.py": 0.1,
+    "tests/ops/test_numpy_backend.py": 0.1,
+    "tests/parity/autograd/test_lifetimes.py": 0.3,
+    "tests/parity/compiled/test_compile_programs.py": 0.5,
+    "tests/parity/data/test_data.py": 0.4,
+    "tests/parity/databases/test_opinfo.py": 0.12,
+    "tests/parity/databases/test_opinfo_sparse.py": 1.0,
+    "tests/parity/distributed/test_distributed.py": 0.7,
+    "tests/parity/facade/test_script.py": 3.0,
+    "tests/parity/tensor/test_complex32.py": 0.3,
+    "tests/parity/tensor/test_nested.py": 0.2,
+    "tests/parity/tensor/test_sparse.py": 0.4,
+    "tests/programs/test_programs.py": 1.6,
+    "tests/tools/test_benchmarks.py": 0.6,
+    "tests/tools/test_demo.py": 0.6,
+    "tests/tools/test_viz.py": 0.25,
+    "tests/tools/test_whole_models.py": 1.0,
+    "tests/typed/test_typed.py": 1.0,
 }
 """What a test takes, of the files that don't have hundreds of quick ones."""
+
+TOGETHER = {"tests/house"}
+"""Rooms whose files read the same sources, which takes longer than most of their tests."""
 
 
 class Case(NamedTuple):
@@ -181,9 +236,15 @@ def ring_of(case: Case) -> str:
     'default'
     """
     ring = case.said or ring_of_function(case) or ring_drawn(case)
-    if case.execution == "deferred" and case.file in ORDERLESS and not reaches(ring, "whole"):
-        return RINGS[RINGS.index(ring) + 1]
-    return ring
+    return ring_deferred(case, ring) if case.execution == "deferred" else ring
+
+
+def ring_deferred(case: Case, ring: str) -> str:
+    """The ring of the deferred run of a case whose run at once is in a ring. See Note [Both executions]."""
+    drawn = is_drawn(f"{case.name}, deferred", IN_DEFERRED)
+    if case.file in ORDERLESS and not reaches(ring, "whole"):
+        return RINGS[RINGS.index(ring) + 1] if drawn else "whole"
+    return "whole" if ring == "full" and not case.leads and not drawn else ring
 
 
 def first_of(file: str) -> tuple[str, ...] | None:
@@ -203,6 +264,8 @@ def ring_drawn(case: Case) -> str:
     """The ring of a case that isn't the first of its function."""
     if is_drawn(case.name, IN_DEFAULT):
         return "default"
+    if case.file in DEAREST:
+        return "whole"
     return "full" if case.file not in DEAR or is_drawn(case.name, IN_FULL) else "whole"
 
 
@@ -256,9 +319,17 @@ def cases_of_function(function: str, calls: Iterable[tuple[str, str | None, str 
 
 
 def longest_first(items: Iterable[Any]) -> list[Any]:
-    """The tests, by file, those files first that take longest: the last one a worker takes should be a short one."""
+    """The tests, by file, those files first that take longest: the last one a worker takes should be a short one.
+
+    Files of a room of ``TOGETHER`` come one right after the other.
+    """
     files: dict[str, list[Any]] = {}
     for item in items:
         files.setdefault(item.nodeid.partition("::")[0], []).append(item)
-    ordered = sorted(files, key=lambda file: -len(files[file]) * SECONDS.get(file, SECONDS_USUALLY))
+    seconds = {file: len(its) * SECONDS.get(file, SECONDS_USUALLY) for file, its in files.items()}
+    rooms = {file: room if (room := file.rpartition("/")[0]) in TOGETHER else file for file in files}
+    of_rooms: dict[str, float] = {}
+    for file, room in rooms.items():
+        of_rooms[room] = of_rooms.get(room, 0.0) + seconds[file]
+    ordered = sorted(files, key=lambda file: (-of_rooms[rooms[file]], rooms[file], -seconds[file]))
     return [item for file in ordered for item in files[file]]

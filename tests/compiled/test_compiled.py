@@ -56,7 +56,7 @@ def settings():
 
 
 @pytest.mark.once("a program is compared with itself at once")
-@pytest.mark.parametrize("name", drawn("steps", 12))
+@pytest.mark.parametrize("name", drawn("steps", 24))
 def test_step(name):
     assert_right(entries()[name])
 
@@ -86,7 +86,7 @@ def test_gradients_of_other_kinds_have_programs_of_their_own():
 
 
 @pytest.mark.once("a program is compared with itself at once")
-@pytest.mark.parametrize("name", drawn("attacks", 3))
+@pytest.mark.parametrize("name", drawn("attacks", 6))
 def test_attack(name):
     assert_right(entries()[name])
 

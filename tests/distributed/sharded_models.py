@@ -14,7 +14,7 @@ from tapegrad.distributed.tensor import Replicate, Shard, distribute_module, dis
 from tapegrad.distributed.tensor.modules import distributed
 from tapegrad.nn import functional as F
 
-STEPS = 50
+STEPS = 12
 WAYS = ("at once", "deferred", "compiled")
 
 

@@ -75,7 +75,7 @@ def trajectory(kind: type, spread: bool, way: str) -> list[float]:
 
     run = torch.compile(step) if way == "compiled" else step
     losses = []
-    for _ in range(50):
+    for _ in range(12):
         with torch.deferred() if way == "deferred" else nullcontext():
             losses.append(run().item())
     return losses

@@ -536,8 +536,13 @@ SCRIPTS = {
 
 
 @pytest.mark.once("a process of its own knows nothing of this one's execution")
-@pytest.mark.parametrize("fails", [False, True], ids=["", "raises"])
-@pytest.mark.parametrize("where", SCRIPTS)
+@pytest.mark.parametrize(("where", "fails"), [
+    ("here", False),
+    ("far below", True),
+    *(pytest.param(*case, marks=pytest.mark.ring("whole")) for case in (
+        ("here", True), ("far below", False), ("in a thread", False), ("in a thread", True)
+    )),
+])  # fmt: skip
 def test_a_fresh_interpreter_exits_cleanly(where, fails):
     result = subprocess.run(
         [sys.executable, "-c", COMMON + SCRIPTS[where], *(["raises"] if fails else [])],
@@ -680,7 +685,7 @@ print("parent", train(200), late.tolist())
 
 
 @pytest.mark.once("how operators are computed is said to the process")
-@pytest.mark.parametrize("how", ["immediate", "deferred"])
+@pytest.mark.parametrize("how", ["immediate", pytest.param("deferred", marks=pytest.mark.ring("whole"))])
 def test_a_forked_process_says_that_it_cannot_compute(how):
     """It would wait for threads of XLA's that are in its parent alone; other work than tapegrad's it does."""
     result = by_itself(FORKS, how)

@@ -179,6 +179,13 @@ def conjugate_vjp(function: Callable, primals: Sequence[Any], cotangents: Sequen
     return [jnp.conj(one) for one in vjp([jnp.conj(g) for g in cotangents])]
 
 
+def linear_map(function: Callable, primals: Sequence[Any], often: bool) -> Callable:
+    """A function from tangents of the inputs to those of the outputs, by JAX; traced once if it is called ``often``."""
+    if often:
+        return jax.linearize(function, *primals)[1]
+    return lambda *tangents: jax.jvp(function, tuple(primals), tangents)[1]
+
+
 def of_inputs(case: Case, arrays: Sequence[Any], positions: Sequence[int]) -> Callable:
     """The reference as a function of the inputs at ``positions`` to a list of the outputs that take gradients."""
     places = [case.arrays.index(i) for i in positions]
@@ -226,7 +233,10 @@ def everything(case: Case, arrays: Sequence[Any], probes: Probes, thorough: bool
     def first_order(*given: Any) -> list:
         return conjugate_vjp(reference, given[:count], given[count:])
 
-    truth = first_order(*inputs, *cotangents)
+    if case.sample.twice:
+        truth, again = jax.vjp(first_order, *inputs, *cotangents)  # its gradients are needed: it is traced once
+    else:
+        truth = first_order(*inputs, *cotangents)
     pairs["gradient"] = gradients(case, arrays, cotangents, case.inputs), truth
     for subset in subsets(case.inputs) if thorough else ():
         expected = [one for i, one in zip(case.inputs, truth, strict=True) if i in subset]
@@ -238,9 +248,9 @@ def everything(case: Case, arrays: Sequence[Any], probes: Probes, thorough: bool
     if case.sample.twice:
         ours, twice = recorded(case, arrays, cotangents, second)
         pairs["recorded gradient"] = ours, truth
-        pairs["second order"] = twice, conjugate_vjp(first_order, [*inputs, *cotangents], second)
+        pairs["second order"] = twice, [jnp.conj(one) for one in again([jnp.conj(g) for g in second])]
     if case.sample.forward:
-        _, linear = jax.linearize(reference, *inputs)
+        linear = linear_map(reference, inputs, often=thorough)
         for given in [case.inputs, *(subsets(case.inputs) if thorough else ())]:
             name = "tangent" if given == case.inputs else f"tangent from {named(case, given)} alone"
             directions = [t if i in given else jnp.zeros_like(t) for i, t in zip(case.inputs, tangents, strict=True)]

@@ -6,7 +6,20 @@ from pathlib import Path
 import pytest
 
 from tests import rings
-from tests.rings import DEAR, FIRST, IN_DEFAULT, IN_FULL, ORDERLESS, RINGS, SECONDS, Case, is_drawn, reaches, ring_of
+from tests.rings import (
+    DEAR,
+    DEAREST,
+    FIRST,
+    IN_DEFAULT,
+    IN_FULL,
+    ORDERLESS,
+    RINGS,
+    SECONDS,
+    Case,
+    is_drawn,
+    reaches,
+    ring_of,
+)
 
 pytestmark = pytest.mark.once("nothing is computed")
 
@@ -35,7 +48,7 @@ def test_each_ring_has_the_tests_of_the_one_before_and_the_last_has_all(cases):
 
 
 def test_the_tables_name_what_is_there():
-    files = {*FIRST, *ORDERLESS, *DEAR, *SECONDS}
+    files = {*FIRST, *ORDERLESS, *DEAR, *DEAREST, *SECONDS}
     assert sorted(file for file in files if not (HERE / file).exists()) == []
     missing = [(file, name) for file, names in FIRST.items() for name in names or ()
                if f"def {name}(" not in (HERE / file).read_text()]  # fmt: skip
@@ -53,15 +66,23 @@ def test_the_first_case_of_a_function_comes_before_the_others():
     assert ring_of(case(leads=True)) == "default"
     assert {ring_of(case(n)) for n in range(99)} == {"default", "full"}
     assert {ring_of(case(n, file=min(DEAR))) for n in range(99)} == {"default", "full", "whole"}
-    assert IN_DEFAULT % IN_FULL == 0
+    assert {ring_of(case(n, file=min(DEAREST))) for n in range(99)} == {"default", "whole"}
+    assert IN_DEFAULT % IN_FULL == 0 and not DEAR & DEAREST
 
 
 def test_deferred_operators_come_later_where_order_does_not_matter():
     file = min(ORDERLESS)
     assert ring_of(case(leads=True, file=file)) == "default"
-    assert ring_of(case(execution="deferred", leads=True, file=file)) == "full"
-    assert ring_of(case(execution="deferred", leads=True)) == "default"
+    assert {ring_of(case(n, "deferred", leads=True, file=file)) for n in range(99)} == {"full", "whole"}
+    assert {ring_of(case(n, "deferred", leads=True)) for n in range(99)} == {"default"}
     assert {ring_of(case(n, "deferred", file=file)) for n in range(99)} <= {"full", "whole"}
+
+
+def test_a_third_of_the_other_cases_are_deferred_in_the_full_ring():
+    runs = [(ring_of(case(n)), ring_of(case(n, "deferred"))) for n in range(500)]
+    assert {one for one in runs if one[0] == "default"} == {("default", "default")}
+    late = [later for at_once, later in runs if at_once == "full"]
+    assert set(late) == {"full", "whole"} and 0.25 < late.count("full") / len(late) < 0.42
 
 
 @pytest.mark.parametrize("ring", RINGS)
@@ -86,3 +107,13 @@ def test_files_that_take_long_are_begun_first():
     quick = [Item(f"tests/tools/test_new.py::test_{n}") for n in range(9)]
     slow = Item("tests/tools/test_benchmarks.py::test_all")
     assert rings.longest_first([*quick[:3], slow, *quick[3:]]) == [slow, *quick]
+
+
+def test_files_that_read_the_same_sources_come_one_after_the_other():
+    class Item:
+        def __init__(self, nodeid):
+            self.nodeid = nodeid
+
+    layers, words = (Item(f"tests/house/test_{name}.py::test_all") for name in ("layers", "words"))
+    between = [Item(f"tests/tools/test_new.py::test_{n}") for n in range(2)]
+    assert rings.longest_first([words, *between, layers, layers]) == [layers, layers, words, *between]

@@ -514,8 +514,9 @@ def test_the_command_measures_compiled_steps(monkeypatch, tmp_path, capsys):
     assert HESSIAN in told and "until the first replay" in told
 
 
-@pytest.mark.ring("full")
-@pytest.mark.parametrize("mode", [COMPILED, JAX_JIT])
+@pytest.mark.parametrize("mode", [
+    pytest.param(COMPILED, marks=pytest.mark.ring("full")), pytest.param(JAX_JIT, marks=pytest.mark.ring("whole"))
+])  # fmt: skip
 def test_a_fresh_process_says_when_a_step_was_replayed(mode):
     found = first_replays.measured("MLP", mode, quick=True)
     assert set(found) == set(first_replays.COLUMNS)

@@ -15,6 +15,7 @@ from benchmarks.whole.contestants import COMPILED, JAX_JIT, LIBRARIES, MODEL_COM
 from benchmarks.whole.measuring import available
 from benchmarks.whole.model import fill
 from benchmarks.whole.models import MODELS, SMALL
+from tests.rings import is_drawn
 
 pytestmark = pytest.mark.once("the benchmarks choose for themselves")
 
@@ -26,9 +27,10 @@ QUICKLY = ("MLP 3072-512-512-10, batch 128, SGD", "50 samples of a small policy,
 
 
 def cases():
-    """The models of which each is made by functions of its own; most are compiled in the full ring only."""
+    """The models of which each is made by functions of its own; all but the quick ones come in wider rings."""
     names = [name for name in SMALL if name not in TWINS]
-    return [pytest.param(name, marks=[] if name in QUICKLY else pytest.mark.ring("full")) for name in names]
+    wide = {name: "full" if is_drawn(name, 3) else "whole" for name in names if name not in QUICKLY}
+    return [pytest.param(name, marks=pytest.mark.ring(wide[name]) if name in wide else []) for name in names]
 
 
 def losses(name, who):

@@ -19,12 +19,11 @@ from data_programs import (
     OurDrawn,
     OurStream,
     Rows,
-    TheirDrawn,
-    TheirStream,
     as_it_is,
     fail_in_one,
     where_it_lies,
 )
+from data_programs_torch import TheirDrawn, TheirStream
 
 import tapegrad
 from tapegrad.utils.data import DataLoader
@@ -266,7 +265,9 @@ def test_seeds_of_numpy():
 
 def drawn_by_workers(torch):
     drawn, stream = DATASETS[torch]
-    data, more = torch.utils.data, {"num_workers": 2, "multiprocessing_context": "spawn"}
+    data, more = torch.utils.data, {"num_workers": 2}
+    if torch is pytorch:
+        more["multiprocessing_context"] = "spawn"  # it would fork this process, in which jax has threads
     loader = data.DataLoader(drawn(), 3, shuffle=True, persistent_workers=True, **more)
     return twice(loader), list(data.DataLoader(stream(), 2, **more)), torch.rand(2)
 

@@ -118,8 +118,7 @@ def doubled(x):
     return (2 * x).sum().item()
 
 def fails(i):
-    if i:
-        raise ValueError(f"no {i}")
+    raise ValueError(f"no {i}")
 
 if __name__ == "__main__":
     queue = mp.SimpleQueue()
@@ -128,7 +127,7 @@ if __name__ == "__main__":
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         print(pool.map(doubled, [torch.ones(3), torch.zeros(2)]))
     try:
-        mp.spawn(fails, nprocs=2)
+        mp.spawn(fails, nprocs=1)
     except mp.ProcessRaisedException as error:
         print(str(error).splitlines()[-1], error.error_index)
     try:

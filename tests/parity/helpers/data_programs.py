@@ -1,12 +1,12 @@
-"""Datasets and functions of the tests of ``utils.data`` that workers import: on tapegrad, and on PyTorch."""
+"""Datasets and functions of the tests of ``utils.data`` that workers import: on tapegrad alone, so that these workers
+needn't import PyTorch."""
 
 import os
-import random
 import signal
 import time
 
 import numpy as np
-import torch as pytorch
+from data_samples import Drawn, Stream
 
 import tapegrad
 from tapegrad.utils.data import segments
@@ -15,44 +15,12 @@ LARGE = 10_000
 """Numbers in a row that goes through shared memory."""
 
 
-class Drawn:
-    """Samples that say by whom they were read, and what was drawn: index, worker, numbers of three kinds."""
-
-    def __len__(self):
-        return 10
-
-    def __getitem__(self, index):
-        info = self.torch.utils.data.get_worker_info()
-        assert info.dataset is self and info.num_workers == 2
-        return index, info.id, info.seed, self.torch.rand(2), random.random(), np.random.rand()
-
-
-class Stream:
-    """As many samples as each worker has: three and five."""
-
-    def __iter__(self):
-        worker = self.torch.utils.data.get_worker_info()
-        first = 0 if worker is None else 10 * worker.id
-        return iter(range(first, first + 3 + first // 5))
-
-    def __len__(self):
-        return 3
-
-
 class OurDrawn(Drawn, tapegrad.utils.data.Dataset):
     torch = tapegrad
 
 
-class TheirDrawn(Drawn, pytorch.utils.data.Dataset):
-    torch = pytorch
-
-
 class OurStream(Stream, tapegrad.utils.data.IterableDataset):
     torch = tapegrad
-
-
-class TheirStream(Stream, pytorch.utils.data.IterableDataset):
-    torch = pytorch
 
 
 class Rows:
