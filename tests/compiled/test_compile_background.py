@@ -2,6 +2,7 @@
 
 import threading
 
+import jax
 import numpy as np
 import pytest
 
@@ -70,6 +71,34 @@ def test_how_long_the_compiler_takes_changes_nothing(monkeypatch, add):
     torch.execution.clear_caches()
     monkeypatch.setattr(compiler, "add", add)
     assert runs_of(torch.compile(training())) == expected
+
+
+def test_the_step_is_all_that_is_compiled_also_where_its_state_was_of_numpy():
+    compiles = []
+
+    def count(event, seconds, **_):
+        if event == "/jax/core/compile/backend_compile_duration":
+            compiles.append(seconds)
+
+    w = torch.randn(3, 77, requires_grad=True)  # a shape of its own: no other test has compiled a copy of such an array
+    x = torch.randn(77, 2)
+
+    @torch.compile
+    def step():
+        loss = ((w @ x) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(w.grad, alpha=0.01)
+            w.grad = None
+        return loss.detach()
+
+    jax.monitoring.register_event_duration_secs_listener(count)
+    try:
+        runs_of(step)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(count)
+    assert step.replayed > 100
+    assert len(compiles) == 1
 
 
 def test_wait_for_compiler_has_the_program_take_over_with_the_next_call(monkeypatch):
