@@ -101,6 +101,38 @@ def test_the_step_is_all_that_is_compiled_also_where_its_state_was_of_numpy():
     assert len(compiles) == 1
 
 
+def test_a_long_program_is_compiled_in_pieces_in_the_background_too(monkeypatch):
+    threads = []
+
+    def count(event, seconds, **_):
+        if event == "/jax/core/compile/backend_compile_duration":
+            threads.append(threading.current_thread().name)
+
+    w = torch.full((5, 5), 0.5)
+
+    @torch.compile
+    def step(h):
+        for _ in range(600):
+            h = torch.tanh(h * w) + h
+        return h
+
+    h, plain = torch.full((5, 5), 0.01), step.function
+    before, expected = counters.compiled, plain(h)
+    jax.monitoring.register_event_duration_secs_listener(count)
+    try:
+        for _ in range(3):
+            step(h)
+        assert step.replayed == 0
+        assert "compiled in the background, until then at once" in step.report()
+        torch.execution.wait_for_compiler()
+        found = [step(h) for _ in range(3)]
+    finally:
+        jax.monitoring.unregister_event_duration_listener(count)
+    assert step.replayed == 3
+    assert len(threads) == counters.compiled - before > 0
+    assert all(torch.allclose(one, expected, rtol=1e-4) for one in found)
+
+
 def test_wait_for_compiler_has_the_program_take_over_with_the_next_call(monkeypatch):
     monkeypatch.setattr(step_executable, "SECONDS_PER_STEP", 1e6)
     step = torch.compile(training())
