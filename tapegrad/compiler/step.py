@@ -24,6 +24,7 @@ from typing import Any
 from tapegrad._src.caches import Cache
 from tapegrad._src.execution.array_functions.host import is_traced
 from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.execution.recording.execution_mode import patience
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tape.showing import shown_in_html
 from tapegrad._src.tensor.shared import release_shared, shared_now
@@ -171,9 +172,11 @@ class Compiled:
                 self._wasted += WASTED_CALLS
         if at_once:
             return self._at_once(modules, args, kwargs)
+        patience.begin()
         try:
             return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
         finally:
+            patience.end()
             if entry.replay is not None:
                 self._wasted = max(0, self._wasted - PATIENCE * WASTED_CALLS)
 

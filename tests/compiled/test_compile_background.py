@@ -1,6 +1,8 @@
 """Compiled steps that XLA compiles in the background, while calls are made at once."""
 
+import gc
 import threading
+from contextlib import nullcontext
 
 import jax
 import numpy as np
@@ -10,6 +12,7 @@ import tapegrad as torch
 from tapegrad._src.execution.programs import compiled_before, step_executable
 from tapegrad._src.execution.programs.running import counters
 from tapegrad._src.execution.programs.step_executable import StepExecutable
+from tapegrad._src.execution.recording import execution_mode
 from tapegrad._src.execution.state.persistent import persistent_cache
 from tapegrad._src.execution.tiers.background_compiler import compiler
 from tapegrad._src.execution.tiers.settings import settings
@@ -250,3 +253,20 @@ def test_the_compilers_thread_counts_as_no_user():
     compiler.wait()
     assert any(one.name == "tapegrad-compiler" for one in threading.enumerate())
     assert alone()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_captured_call_does_not_wait_for_collections_of_garbage(fails):
+    thresholds, before = [], gc.get_threshold()
+
+    @torch.compile
+    def step(x):
+        thresholds.append(gc.get_threshold()[0])
+        if fails:
+            raise KeyError
+        return x * 2
+
+    with pytest.raises(KeyError) if fails else nullcontext():
+        step(torch.ones(3))
+    assert thresholds == [execution_mode.MANY]
+    assert gc.get_threshold() == before
