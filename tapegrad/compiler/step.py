@@ -181,10 +181,17 @@ class Compiled:
                 self._wasted = max(0, self._wasted - PATIENCE * WASTED_CALLS)
 
     def _passes(self) -> bool:
-        """Tell whether this call is not looked at, for most kinds come only once."""
-        self._passed += 1
+        """Tell whether this call is not looked at, for most kinds come only once: nor is it compared with kinds that
+        are made at once, until one of these has come again."""
+        inside = self.__dict__
+        inside["_passed"] += 1
         often = self._strangers <= 2 * MOST_STRANGERS or not self._shared.splits
-        return not often and self._passed % (self._strangers // 2) > 0
+        if often or self._passed % (self._strangers // 2) == 0:
+            return False
+        recent = inside["_recent"]
+        if recent and not all([entry.replay for entry in recent]):
+            inside["_recent"] = tuple([entry for entry in recent if entry.replay])
+        return True
 
     def _is_strange(self, entry: CacheEntry) -> bool:
         """Tell whether a call is of a new kind, where many kinds have come only once: it is made at once."""
