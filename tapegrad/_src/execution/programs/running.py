@@ -124,7 +124,7 @@ class SubprogramExecutable(Due):
         self._meanwhile = Meanwhile()
 
     def begin(self, examples: list[Any]) -> bool:
-        """Make what XLA compiles of it, for arguments such as these; False if there is nothing left to compile."""
+        """Make what XLA compiles of it, for arguments such as these; False if XLA is not to, or has."""
         if self.compiled or self._ready is not None or self.subprogram.lone or self._is_small(examples):
             return False
         if self._program is None:

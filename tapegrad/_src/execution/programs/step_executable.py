@@ -12,8 +12,8 @@ as at once. When it is known that the step will come back (``compile_later``), i
 and calls go on at once, in Python, until these have cost what compiling is likely to take (``SECONDS_PER_STEP`` and so
 on), ``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, not on the time, as with
 tiers (Note [Tiers] in ``tiers/tiered_kernel.py``); a call waits only where the compiler takes longer than it was likely
-to. What another process has compiled takes its place sooner (Note [Compiled by another process] in
-``compiled_before.py``). ``wait_for_compiler`` has all of it compiled now.
+to. A long step is compiled by subprograms, which take over together. What another process has compiled takes its place
+sooner (Note [Compiled by another process] in ``compiled_before.py``). ``wait_for_compiler`` has all of it compiled now.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class StepExecutable(Due):
         self._order: tuple[int, ...] = ()
         self._steps: list[InstructionStep] | None = None
         self._program: Any = None
-        self._pieces: list[SubprogramExecutable] = []
+        self._subprograms: list[SubprogramExecutable] = []
         self._examples: list[Any] = []
         self._debt = self._each = 0.0
         self._in_loops = False
@@ -157,8 +157,8 @@ class StepExecutable(Due):
         if self.compiled or self._program is not None or not in_background():
             return
         if self._cached is not None:
-            self._pieces = self._cached.begin(self._examples)
-            if not self._pieces:
+            self._subprograms = self._cached.begin(self._examples)
+            if not self._subprograms:
                 return
         count, self._program = len(self._code), self._cached or self._jit(self._examples)
         self._mark = CacheMark(self._described())
@@ -172,7 +172,7 @@ class StepExecutable(Due):
 
     def _seconds(self) -> float:
         """About what it takes until it can be run."""
-        code = [one for piece in self._pieces for one in piece.subprogram.code] or self._code
+        code = [one for executable in self._subprograms for one in executable.subprogram.code] or self._code
         count = len(code)
         if self._mark.is_there:
             return SECONDS_TO_LOAD + SECONDS_TO_LOWER * count
@@ -249,9 +249,9 @@ class StepExecutable(Due):
 
     def _compile(self) -> None:
         start = perf_counter()
-        for piece in self._pieces:
-            piece.compile()
-        if not self._pieces:
+        for executable in self._subprograms:
+            executable.compile()
+        if not self._subprograms:
             with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
                 self._program.lower(*[self._examples[i] for i in self._order]).compile()
             counters.compile_seconds += perf_counter() - start
@@ -260,9 +260,9 @@ class StepExecutable(Due):
 
     def _use(self, program: Any) -> None:
         self._steps, self.compiled = None, True
-        for piece in self._pieces:
-            piece.take_over()
-        self._pieces.clear()
+        for executable in self._subprograms:
+            executable.take_over()
+        self._subprograms.clear()
         if self._cached is None:
             self._jitted = program
             weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(self._code))
