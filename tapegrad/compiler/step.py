@@ -24,6 +24,7 @@ from typing import Any
 from tapegrad._src.caches import Cache
 from tapegrad._src.execution.array_functions.host import is_traced
 from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.execution.recording.execution_mode import patience
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tape.showing import shown_in_html
 from tapegrad._src.tensor.shared import release_shared, shared_now
@@ -171,17 +172,26 @@ class Compiled:
                 self._wasted += WASTED_CALLS
         if at_once:
             return self._at_once(modules, args, kwargs)
+        patience.begin()
         try:
             return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
         finally:
+            patience.end()
             if entry.replay is not None:
                 self._wasted = max(0, self._wasted - PATIENCE * WASTED_CALLS)
 
     def _passes(self) -> bool:
-        """Tell whether this call is not looked at, for most kinds come only once."""
-        self._passed += 1
+        """Tell whether this call is not looked at, for most kinds come only once: nor is it compared with kinds that
+        are made at once, until one of these has come again."""
+        inside = self.__dict__
+        inside["_passed"] += 1
         often = self._strangers <= 2 * MOST_STRANGERS or not self._shared.splits
-        return not often and self._passed % (self._strangers // 2) > 0
+        if often or self._passed % (self._strangers // 2) == 0:
+            return False
+        recent = inside["_recent"]
+        if recent and not all([entry.replay for entry in recent]):
+            inside["_recent"] = tuple([entry for entry in recent if entry.replay])
+        return True
 
     def _is_strange(self, entry: CacheEntry) -> bool:
         """Tell whether a call is of a new kind, where many kinds have come only once: it is made at once."""

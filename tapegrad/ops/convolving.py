@@ -5,11 +5,12 @@ XLA's convolutions for CPUs are made for many channels, and the gradient of a we
 kernel as large as the image. It is often quicker to lay side by side what each window reads, and to multiply matrices:
 in half the time for photographs and for 1 x 1 kernels, and in a third for most gradients of weights. What is laid out
 has to be stored. For inputs of few channels that is all of a window, and not much more than the result; for gradients
-of weights it is one row of the kernel, for a few images after the other. A transposed convolution, which is what gives
-the gradient of an input, is to XLA one of an image with a wide border of zeros; if few channels come out, what each
-element adds to its window is one product, whose parts are shifted and added up, in an eighth to a half of the time.
-``_as_product``, ``_as_products`` and ``_as_sum`` say when, by what was measured; signals of one dimension are convolved
-well by XLA. NumPy makes products of all convolutions, in its own way: what is said of a ``host`` is said to it.
+of weights it is one row of the kernel, for a few images after the other; small ones XLA's own are as quick, and take
+half as long to compile. A transposed convolution, which is what gives the gradient of an input, is to XLA one of an
+image with a wide border of zeros; if few channels come out, what each element adds to its window is one product, whose
+parts are shifted and added up, in an eighth to a half of the time. ``_as_product``, ``_as_products`` and ``_as_sum``
+say when, by what was measured; signals of one dimension are convolved well by XLA. NumPy makes products of all
+convolutions, in its own way: what is said of a ``host`` is said to it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _FEW_CHANNELS = 8  # below, XLA's convolutions are slow
 _SMALL_WINDOW = 100  # elements: a product pays, however few channels come out
 _LAID_OUT = 1 << 24  # elements: above, storing them costs more than it saves
 _LAID_OUT_AT_ONCE = 1 << 20  # elements, of several images: what stays in a cache
+_SMALL_IMAGES = 1 << 19  # elements, of a row of the kernel for all images: below, XLA's convolutions are as quick
 _MANY_ROWS = 32  # in a kernel: above, so many products take too long to compile
 
 
@@ -78,7 +80,8 @@ def _as_products(x: Any, y: Any, kernel: Sequence[int], groups: int) -> bool:
     wide = out >= (16 if channels < 4 or len(sizes) > 2 else 32) and out * row >= 96
     image = math.prod(sizes) * row
     fits = at_most(image, _LAID_OUT // 4) and math.prod(kernel[:-1]) <= _MANY_ROWS
-    return _multiplied(x, y, groups) and wide and fits
+    small = math.prod(kernel) > 1 and at_most(x.shape[0] * image, _SMALL_IMAGES)
+    return _multiplied(x, y, groups) and wide and fits and not small
 
 
 def _as_sum(x: Any, flipped: Any, groups: int) -> bool:

@@ -1,7 +1,10 @@
 """Compiled steps that XLA compiles in the background, while calls are made at once."""
 
+import gc
 import threading
+from contextlib import nullcontext
 
+import jax
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ import tapegrad as torch
 from tapegrad._src.execution.programs import compiled_before, step_executable
 from tapegrad._src.execution.programs.running import counters
 from tapegrad._src.execution.programs.step_executable import StepExecutable
+from tapegrad._src.execution.recording import execution_mode
 from tapegrad._src.execution.state.persistent import persistent_cache
 from tapegrad._src.execution.tiers.background_compiler import compiler
 from tapegrad._src.execution.tiers.settings import settings
@@ -70,6 +74,66 @@ def test_how_long_the_compiler_takes_changes_nothing(monkeypatch, add):
     torch.execution.clear_caches()
     monkeypatch.setattr(compiler, "add", add)
     assert runs_of(torch.compile(training())) == expected
+
+
+def test_the_step_is_all_that_is_compiled_also_where_its_state_was_of_numpy():
+    compiles = []
+
+    def count(event, seconds, **_):
+        if event == "/jax/core/compile/backend_compile_duration":
+            compiles.append(seconds)
+
+    w = torch.randn(3, 77, requires_grad=True)  # a shape of its own: no other test has compiled a copy of such an array
+    x = torch.randn(77, 2)
+
+    @torch.compile
+    def step():
+        loss = ((w @ x) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(w.grad, alpha=0.01)
+            w.grad = None
+        return loss.detach()
+
+    jax.monitoring.register_event_duration_secs_listener(count)
+    try:
+        runs_of(step)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(count)
+    assert step.replayed > 100
+    assert len(compiles) == 1
+
+
+def test_a_long_program_is_compiled_in_pieces_in_the_background_too(monkeypatch):
+    threads = []
+
+    def count(event, seconds, **_):
+        if event == "/jax/core/compile/backend_compile_duration":
+            threads.append(threading.current_thread().name)
+
+    w = torch.full((5, 5), 0.5)
+
+    @torch.compile
+    def step(h):
+        for _ in range(600):
+            h = torch.tanh(h * w) + h
+        return h
+
+    h, plain = torch.full((5, 5), 0.01), step.function
+    before, expected = counters.compiled, plain(h)
+    jax.monitoring.register_event_duration_secs_listener(count)
+    try:
+        for _ in range(3):
+            step(h)
+        assert step.replayed == 0
+        assert "compiled in the background, until then at once" in step.report()
+        torch.execution.wait_for_compiler()
+        found = [step(h) for _ in range(3)]
+    finally:
+        jax.monitoring.unregister_event_duration_listener(count)
+    assert step.replayed == 3
+    assert len(threads) == counters.compiled - before > 0
+    assert all(torch.allclose(one, expected, rtol=1e-4) for one in found)
 
 
 def test_wait_for_compiler_has_the_program_take_over_with_the_next_call(monkeypatch):
@@ -189,3 +253,20 @@ def test_the_compilers_thread_counts_as_no_user():
     compiler.wait()
     assert any(one.name == "tapegrad-compiler" for one in threading.enumerate())
     assert alone()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_captured_call_does_not_wait_for_collections_of_garbage(fails):
+    thresholds, before = [], gc.get_threshold()
+
+    @torch.compile
+    def step(x):
+        thresholds.append(gc.get_threshold()[0])
+        if fails:
+            raise KeyError
+        return x * 2
+
+    with pytest.raises(KeyError) if fails else nullcontext():
+        step(torch.ones(3))
+    assert thresholds == [execution_mode.MANY]
+    assert gc.get_threshold() == before

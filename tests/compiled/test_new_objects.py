@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import sys
 import types
 import weakref
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -175,6 +177,26 @@ def test_calls_of_kinds_that_come_once_are_not_captured(counted):
     for number in range(1, 40):
         assert compiled(torch.ones(number)).item() == 2.0 * number
     assert len(captured) == MOST_STRANGERS, compiled.report()
+
+
+@pytest.mark.once("it is the same in both")
+def test_where_most_calls_are_of_new_kinds_they_cost_a_few_frames():
+    """Nor are they compared with kinds that are made at once anyway."""
+
+    def own(given):
+        return [given["number"]] * int(w.sum())
+
+    compiled, w, codes, counts = torch.compile(own), torch.ones(3), [], []
+    for number in (*[0] * 5, *[1] * 5, *range(100, 150)):  # two kinds that come again, and are made at once
+        codes.clear()
+        if number >= 130:
+            sys.setprofile(lambda frame, event, _: codes.append(frame.f_code) if event == "call" else None)
+        try:
+            compiled({"number": number})
+        finally:
+            sys.setprofile(None)
+        counts += [codes.index(own.__code__)] if codes else []
+    assert median(counts) <= 5, counts
 
 
 @pytest.mark.once("it is the same in both")

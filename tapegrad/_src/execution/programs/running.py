@@ -111,7 +111,7 @@ def kernels_cost(code: Iterable[tuple], cost: Callable[[Call], float]) -> float:
 class SubprogramExecutable(Due):
     """A subprogram that can be run: kernel by kernel, until there is evidence that compiling it pays."""
 
-    __slots__ = ("subprogram", "count", "seen", "_ready", "_program", "_traced", "_meanwhile", "__weakref__")
+    __slots__ = ("subprogram", "count", "seen", "_ready", "_program", "_examples", "_meanwhile", "__weakref__")
 
     def __init__(self, subprogram: Subprogram) -> None:
         super().__init__()
@@ -120,8 +120,22 @@ class SubprogramExecutable(Due):
         self.seen = 0
         self._ready: Callable | None = None
         self._program: Callable | None = None
-        self._traced: Any = None
+        self._examples: tuple[Any, list[Any]] | None = None
         self._meanwhile = Meanwhile()
+
+    def begin(self, examples: list[Any]) -> bool:
+        """Make what XLA compiles of it, for arguments such as these; False if XLA is not to, or has."""
+        if self.compiled or self._ready is not None or self.subprogram.lone or self._is_small(examples):
+            return False
+        if self._program is None:
+            program, self._program = self._jitted(examples)
+            self._examples = program, examples
+        return True
+
+    def take_over(self) -> None:
+        """Run what was compiled from here on, if it could be."""
+        if self.compiled and self._ready is None:
+            self._ready = self._program
 
     def run(self, step_run: SubprogramRun, often: bool, asked: bool = False) -> list[Any] | None:
         """The results that are wanted in a place; None if they are there.
@@ -145,11 +159,7 @@ class SubprogramExecutable(Due):
         subprogram, deficit = self.subprogram, self._meanwhile.deficit
         cost = SECONDS_PER_SUBPROGRAM + SECONDS_PER_INSTRUCTION * len(subprogram.code)
         if self._program is None:
-            if not subprogram.lone and deficit > cost and not self._is_small(step_run.step.arguments):
-                examples = list(map(described, step_run.arguments()))
-                program, self._program = self._jitted(examples)
-                with jax.enable_x64(True) if subprogram.wide else nullcontext():
-                    self._traced = program.trace(*examples)
+            if not subprogram.lone and deficit > cost and self.begin(list(map(described, step_run.arguments()))):
                 compiler.add(self)
         elif deficit >= (1 + PATIENCE) * cost:
             if self.finish(f"a program that begins with {subprogram.calls[0].kernel.name}"):
@@ -172,10 +182,11 @@ class SubprogramExecutable(Due):
         return program, scoped(program) if subprogram.wide else program
 
     def _compile(self) -> None:
-        start, traced = perf_counter(), self._traced
-        with jax.enable_x64(True) if self.subprogram.wide else nullcontext():
-            traced.lower().compile()
-        self._traced = None
+        start = perf_counter()
+        program, examples = self._examples  # type: ignore[misc]
+        with jax.core.eval_context(), jax.enable_x64(True) if self.subprogram.wide else nullcontext():
+            program.lower(*examples).compile()
+        self._examples = None
         counters.compile_seconds += perf_counter() - start
         counters.compiled += 1
 
@@ -289,6 +300,17 @@ class CachedProgram:
         if self._batched is not None:
             return self._batched.run(inputs) if batched is None else batched
         return self._run_subprograms(run)
+
+    def begin(self, inputs: Sequence[Any]) -> list[SubprogramExecutable]:
+        """Its subprograms that XLA is to compile, for inputs such as these: it will come back. None, if it is batched
+        then."""
+        if self._fine:
+            return []
+        results = [one for call, *_ in self.code for one in call.avals if one is not None]
+        shapes = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in results]
+        steps = {step.executable: step.arguments for step in self._subprograms()}
+        examples = ([shapes[slot] if slot >= 0 else inputs[~slot] for slot in slots] for slots in steps.values())
+        return [one for one, given in zip(steps, examples, strict=True) if one.begin(given)]
 
     def _is_ripe(self, inputs: list[Any]) -> bool:
         """See to it that it is batched in the background, and say whether it is time for what that has given."""

@@ -12,8 +12,8 @@ as at once. When it is known that the step will come back (``compile_later``), i
 and calls go on at once, in Python, until these have cost what compiling is likely to take (``SECONDS_PER_STEP`` and so
 on), ``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, not on the time, as with
 tiers (Note [Tiers] in ``tiers/tiered_kernel.py``); a call waits only where the compiler takes longer than it was likely
-to. What another process has compiled takes its place sooner (Note [Compiled by another process] in
-``compiled_before.py``). ``wait_for_compiler`` has all of it compiled now.
+to. A long step is compiled by subprograms, which take over together. What another process has compiled takes its place
+sooner (Note [Compiled by another process] in ``compiled_before.py``). ``wait_for_compiler`` has all of it compiled now.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from tapegrad._src.execution.programs.running import (
     COMPILED_INSTRUCTION,
     ROUNDED,
     CachedProgram,
+    SubprogramExecutable,
     counters,
     first_call,
     kernels_cost,
@@ -129,6 +130,7 @@ class StepExecutable(Due):
         self._order: tuple[int, ...] = ()
         self._steps: list[InstructionStep] | None = None
         self._program: Any = None
+        self._subprograms: list[SubprogramExecutable] = []
         self._examples: list[Any] = []
         self._debt = self._each = 0.0
         self._in_loops = False
@@ -139,10 +141,9 @@ class StepExecutable(Due):
 
         That takes long: nothing is lost meanwhile.
         """
-        if self._jitted is not None or self._cached is not None:
-            return
         if in_background():
             self._examples = self._examples or list(map(described, inputs))
+        if self._jitted is not None or self._cached is not None or in_background():
             return
         with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
             program, operations = self._jit(inputs), len(self._code)
@@ -153,9 +154,13 @@ class StepExecutable(Due):
 
     def compile_later(self) -> None:
         """Have XLA compile it in the background: it will come back."""
-        if self._jitted is not None or self._cached is not None or self._program is not None or not in_background():
+        if self.compiled or self._program is not None or not in_background():
             return
-        count, self._program = len(self._code), self._jit(self._examples)
+        if self._cached is not None:
+            self._subprograms = self._cached.begin(self._examples)
+            if not self._subprograms:
+                return
+        count, self._program = len(self._code), self._cached or self._jit(self._examples)
         self._mark = CacheMark(self._described())
         self._debt, self._each = PATIENCE * self._seconds(), 1e-9 * kernels_cost(self._code, Call.present_cost)
         self._each += CALL_AT_ONCE * count
@@ -167,10 +172,11 @@ class StepExecutable(Due):
 
     def _seconds(self) -> float:
         """About what it takes until it can be run."""
-        count = len(self._code)
+        code = [one for executable in self._subprograms for one in executable.subprogram.code] or self._code
+        count = len(code)
         if self._mark.is_there:
             return SECONDS_TO_LOAD + SECONDS_TO_LOWER * count
-        convolutions = sum("onvolution" in instruction[0].kernel.name for instruction in self._code)
+        convolutions = sum("onvolution" in instruction[0].kernel.name for instruction in code)
         seconds = SECONDS_PER_STEP + SECONDS_PER_INSTRUCTION * count + SECONDS_PER_CONVOLUTION * convolutions
         return seconds + (SECONDS_IN_LOOPS * count**2 if self._in_loops else 0.0)
 
@@ -243,16 +249,23 @@ class StepExecutable(Due):
 
     def _compile(self) -> None:
         start = perf_counter()
-        with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
-            self._program.lower(*[self._examples[i] for i in self._order]).compile()
-        seconds = perf_counter() - start
-        counters.compile_seconds += seconds
-        counters.compiled += 1
-        self._mark.leave(seconds)
+        for executable in self._subprograms:
+            executable.compile()
+        if not self._subprograms:
+            with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
+                self._program.lower(*[self._examples[i] for i in self._order]).compile()
+            counters.compile_seconds += perf_counter() - start
+            counters.compiled += 1
+        self._mark.leave(perf_counter() - start)
 
     def _use(self, program: Any) -> None:
-        self._jitted, self._steps, self.compiled = program, None, True
-        weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(self._code))
+        self._steps, self.compiled = None, True
+        for executable in self._subprograms:
+            executable.take_over()
+        self._subprograms.clear()
+        if self._cached is None:
+            self._jitted = program
+            weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(self._code))
 
     def run(self, inputs: list[Any], results: list[Any]) -> None:
         """Put the results into a list, for all inputs, when it is compiled; those that are constants are not looked at.

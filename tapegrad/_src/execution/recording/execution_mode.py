@@ -3,7 +3,8 @@
 Note [Garbage while recording]
 A tape is made of small objects, which live until backward has run. Python's collector looks for cycles among new
 objects each time that there are some hundred more; what survives makes it look at *all* objects before long, which
-takes longer than the program. So while operators are recorded it looks after every ``MANY`` new objects only.
+takes longer than the program. So while operators are recorded it looks after every ``MANY`` new objects only; so it is
+while a compiled step is captured, which would take twice as long.
 """
 
 from __future__ import annotations
