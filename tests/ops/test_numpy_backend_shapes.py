@@ -12,7 +12,7 @@ from jax import lax
 
 from tapegrad._src.execution.numpy_backend import swept
 from tapegrad._src.execution.numpy_backend.elementwise import chosen
-from tapegrad._src.execution.numpy_backend.rules import RULES, Unwritable
+from tapegrad._src.execution.numpy_backend.operands import RULES, Unwritable
 from tapegrad._src.execution.numpy_backend.writer import written
 from tapegrad.ops.sorting import _searched
 

@@ -179,7 +179,7 @@ _TOLD = frozenset({"__getstate__", "__setstate__", "__repr__"})
 """Methods that are called for what is told of an object, which no step does with machinery."""
 
 
-class Visit(NamedTuple):
+class Visited(NamedTuple):
     """The findings about one object.
 
     Attributes:
@@ -226,7 +226,7 @@ class Reached:
         self.appended: list[AppendedTo] = []
         self.tuples: collections.Counter[int] = collections.Counter()
 
-    def add(self, visit: Visit, locations: Iterable[Location]) -> list[Location]:
+    def add(self, visit: Visited, locations: Iterable[Location]) -> list[Location]:
         """Add an object, with some of its places; these are given back."""
         thing, locations = visit.thing, list(locations)
         self.kept[id(thing)] = thing
@@ -264,7 +264,7 @@ class Reachable:
         self.names: set[str] = set()
         self._asking: set[str] = set()
         self._of_classes: dict[type, Instances] = {}
-        self._before: dict[int, tuple[Location, Visit, tuple | None]] = {}
+        self._before: dict[int, tuple[Location, Visited, tuple | None]] = {}
         self._by_names = self.telling = self.hides = False
         self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
         while True:
@@ -280,7 +280,7 @@ class Reachable:
         return len(self.names), len(self._asking)
 
     def _begin(self) -> None:
-        self.visited: dict[int, Visit] = {}
+        self.visited: dict[int, Visited] = {}
         self.most: str | None = None
         self._containers: list[tuple[Any, str, tuple]] = []
 
@@ -299,7 +299,7 @@ class Reachable:
             self.visited[id(thing)] = visit
             waiting += visit.locations
 
-    def _find(self, thing: Any, location: Location) -> Visit:
+    def _find(self, thing: Any, location: Location) -> Visited:
         locations: list[Location] = []
         self._at, name, known, self._by_names = location, location.name, self._known, False
         unsure, code = None, None
@@ -314,7 +314,7 @@ class Reachable:
         except Unsure as error:
             unsure = str(error)
             self.hides = self.hides or not is_open(thing)
-        visit = Visit(thing, name, locations, self._containers, unsure, code)
+        visit = Visited(thing, name, locations, self._containers, unsure, code)
         self._before[id(thing)] = location, visit, known if self._by_names else None
         return visit
 

@@ -33,8 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad._src.caches import EXECUTABLE, Cache, Interned, weigh
-from tapegrad._src.execution.data.devices import jitted
-from tapegrad._src.execution.data.forks import refuse_forked
+from tapegrad._src.execution.data.devices import jitted, refuse_forked
 from tapegrad._src.execution.data.opaque import Meta, Opaque
 from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, SYMBOL, out_of_memory
 from tapegrad._src.execution.data.values import NUMBERS, DeferredValue, Traced, aval, materialized
@@ -42,8 +41,7 @@ from tapegrad._src.execution.recording.capturing import capturing, unwatched
 from tapegrad._src.execution.recording.execution_mode import is_recording
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.execution.tiers.entry import is_concrete, quietly, quietly_with
-from tapegrad._src.execution.tiers.flat import is_own
-from tapegrad._src.execution.tiers.host_trace import WIDE, Trace
+from tapegrad._src.execution.tiers.host_trace import WIDE, Trace, is_own
 from tapegrad._src.execution.tiers.settings import Tier, hosted, one_cpu
 from tapegrad._src.execution.tiers.tiered_kernel import Tiered, by_shapes
 from tapegrad._src.execution.tiers.xla_copies import LARGE

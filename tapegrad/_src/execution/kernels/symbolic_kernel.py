@@ -37,7 +37,7 @@ from tapegrad._src.execution.tiers.entry import Nothing, is_concrete, quietly, q
 from tapegrad._src.execution.tiers.host_trace import separated
 from tapegrad._src.execution.tiers.settings import Tier, awaiting_decisions, hosted, settings
 from tapegrad._src.execution.tiers.symbolic_trace import GeneralTrace
-from tapegrad._src.tape.sources import code_of, function_of
+from tapegrad._src.tape.kept import code_of, function_of
 
 asarray = np.asarray
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.operands import call
+from tapegrad._src.execution.numpy_backend.operands import Unwritable, call, rule
 from tapegrad._src.execution.numpy_backend.parts import compiled
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
 TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
 """XLA's kinds of transforms, by their numbers."""

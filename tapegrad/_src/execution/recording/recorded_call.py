@@ -19,7 +19,7 @@ from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad._src.execution.data.values import DeferredValue, Traced, materialized, new
 from tapegrad._src.execution.recording.program import recording
 from tapegrad._src.execution.tiers.costs import HOST_CALL, XLA_ARRAY, XLA_CALL
-from tapegrad._src.tape.sources import defined
+from tapegrad._src.tape.kept import defined
 
 MANY = 16
 """The Python that records a call of more arguments or results is not written down: to compile that takes longer."""

@@ -38,7 +38,7 @@ import numpy as np
 from tapegrad._src.caches import tabulated
 from tapegrad._src.execution.data.allocating import HUGE, align_in
 from tapegrad._src.execution.tiers.xla_copies import LARGE
-from tapegrad._src.tape.sources import code_of
+from tapegrad._src.tape.kept import code_of
 
 _quiet = contextvars.copy_context()
 _quiet.run(partial(np.seterr, all="ignore"))

@@ -38,8 +38,7 @@ import jax
 import numpy as np
 
 from tapegrad._src.caches import EXECUTABLE, weigh
-from tapegrad._src.execution.numpy_backend.rules import Unwritable
-from tapegrad._src.execution.tiers.background_compiler import Due, compiler
+from tapegrad._src.execution.numpy_backend.operands import Unwritable
 from tapegrad._src.execution.tiers.costs import NOTHING, Cost, is_worth_strips
 from tapegrad._src.execution.tiers.entry import NUMPY, Nothing, entry_code, is_concrete, quietly, quietly_with
 from tapegrad._src.execution.tiers.host_trace import (
@@ -51,9 +50,11 @@ from tapegrad._src.execution.tiers.host_trace import (
     taking_numbers,
 )
 from tapegrad._src.execution.tiers.settings import (
+    Due,
     Tier,
     awaiting_decisions,
     changing,
+    compiler,
     counters,
     hosted,
     one_cpu,
@@ -62,7 +63,7 @@ from tapegrad._src.execution.tiers.settings import (
 )
 from tapegrad._src.execution.tiers.stripped import Stripping
 from tapegrad._src.execution.tiers.xla_copies import COPYING, Borrowed, borrowing, xla_readable
-from tapegrad._src.tape.sources import function_of
+from tapegrad._src.tape.kept import function_of
 from tapegrad._src.warn import warn
 
 PATIENCE = 1.0
