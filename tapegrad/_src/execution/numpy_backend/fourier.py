@@ -7,7 +7,6 @@ a small one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -34,7 +33,6 @@ def fft(writer: Any, equation: Any) -> Any:
     return call(TRANSFORMS[name], equation.full(0), len(lengths), *length)
 
 
-@cache
 def routine(name: str) -> Callable:
     """``c2c``, ``r2c`` or ``c2r`` of SciPy's.
 

@@ -9,12 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from functools import cache, partial
+from functools import partial
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple
-
-import jax
 
 from tapegrad._src.execution.data.devices import only_device
 from tapegrad._src.tape.mechanisms import BACKGROUND_COMPILING, NUMPY_BACKEND
@@ -57,15 +55,9 @@ changing = threading.RLock()
 """Held while it is changed how a kernel is run."""
 
 
-@cache
-def one_cpu() -> bool:
-    """Tell whether this process has a CPU, and nothing else, to compute on."""
-    return only_device() is not None and jax.process_count() == 1
-
-
 def hosted() -> bool:
     """Tell whether values may be NumPy arrays here."""
-    return settings.tiers != "xla" and one_cpu()
+    return settings.tiers != "xla" and only_device() is not None
 
 
 def in_background() -> bool:
