@@ -93,7 +93,7 @@ class Widths:
         if not numbers or not is_flat(tree):
             return key
         wide = self._wide(key, numbers, leaves)
-        known = self._known.get(wide) or self._known.keep(wide, (key[0], set()))
+        known: Any = self._known.get(wide) or self._known.keep(wide, (key[0], set()))
         if known is PINNED:
             return key
         first, dynamic = known
