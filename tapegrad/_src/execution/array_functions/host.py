@@ -50,6 +50,7 @@ def committed() -> bool:
     return only_device() is None
 
 
+@cache
 def has_accelerator() -> bool:
     """Tell whether this process has another device than CPUs."""
     return jax.default_backend() != "cpu"
