@@ -5,8 +5,6 @@ Generated from ``torch._inductor.config``; those that take several types stand u
 
 from __future__ import annotations
 
-from functools import cache
-
 BY_TYPE = {
     "bool": """
 TYPE_CHECKING _collective.auto_select _fuse_ddp_communication _micro_pipeline_tp _raise_error_for_testing
@@ -199,14 +197,8 @@ xpu.version xpu_backend
 """The names of options by their types."""
 
 
-@cache
-def types_of_options() -> dict[str, str]:
-    """Name to type of all options.
-
-    >>> types_of_options()["max_autotune"]
-    'bool'
-    """
-    return {name: type_shown for type_shown, names in BY_TYPE.items() for name in names.split()}
+TYPE_OF_OPTION = {name: type_shown for type_shown, names in BY_TYPE.items() for name in names.split()}
+"""The type of each option, by name."""
 
 
 def check_options(options: dict[str, object]) -> None:
@@ -220,8 +212,8 @@ def check_options(options: dict[str, object]) -> None:
     RuntimeError: Unexpected type of attr max-autotune, got int should be bool
     """
     for key, value in options.items():
-        type_shown = types_of_options().get(key.replace("-", "_"))
+        type_shown = TYPE_OF_OPTION.get(key.replace("-", "_"))
         if type_shown is None:
-            raise RuntimeError(f"Unexpected optimization option {key}, known options are {list(types_of_options())}")
+            raise RuntimeError(f"Unexpected optimization option {key}, known options are {list(TYPE_OF_OPTION)}")
         if type_shown != "any" and type_shown not in [base.__name__ for base in type(value).__mro__]:
             raise RuntimeError(f"Unexpected type of attr {key}, got {type(value).__name__} should be {type_shown}")

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad._src.execution.data.dtypes import as_dtype
-from tapegrad._src.execution.tiers.flat import while_loop
+from tapegrad._src.execution.tiers.host_trace import while_loop
 from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq, integral
 from tapegrad.ops.conventions import kink

@@ -9,7 +9,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad._src.execution.tiers.flat import fori_loop
+from tapegrad._src.execution.tiers.host_trace import fori_loop
 from tapegrad.ops import conventions
 from tapegrad.ops.eigen import diagonal_of, on_diagonal
 from tapegrad.ops.kinds import general, sum_to

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad._src.execution.data.sizes import at_most
-from tapegrad._src.execution.tiers.flat import scan
+from tapegrad._src.execution.tiers.host_trace import scan
 from tapegrad.ops.matmul import FULL
 
 Pairs = Sequence[tuple[int, int]]

@@ -16,7 +16,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad._src.execution.tiers.flat import scan
+from tapegrad._src.execution.tiers.host_trace import scan
 from tapegrad.ops.conventions import rule
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad._src.execution.data.dtypes import FLOATING
-from tapegrad._src.execution.tiers.flat import staged
+from tapegrad._src.execution.tiers.host_trace import staged
 from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.kinds import General
 

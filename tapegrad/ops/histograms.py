@@ -10,7 +10,7 @@ import math
 
 import jax.numpy as jnp
 
-from tapegrad._src.execution.tiers.flat import staged
+from tapegrad._src.execution.tiers.host_trace import staged
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from tapegrad._src.dispatch.shape_class import SPECIAL
 from tapegrad._src.execution.data import dtypes
-from tapegrad._src.execution.tiers.flat import flat
+from tapegrad._src.execution.tiers.host_trace import flat
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.geometry import Geometry, contiguous_strides, elementwise_strides, preserved_strides
 from tapegrad._src.tensor.lifted import mapped_over

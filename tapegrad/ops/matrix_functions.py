@@ -10,7 +10,7 @@ from jax import lax
 from tapegrad._src.execution.data import dtypes
 from tapegrad._src.execution.numpy_backend.exponentials import PADE, SQUARINGS, approximant, exponentials, limits_for
 from tapegrad._src.execution.numpy_backend.forms import like_last, on_host
-from tapegrad._src.execution.tiers.flat import flat, scan, staged
+from tapegrad._src.execution.tiers.host_trace import flat, scan, staged
 from tapegrad.ops.joining import cat
 from tapegrad.ops.kinds import conj, general, multilinear, sum_to, zeros_of
 from tapegrad.ops.lu import columns_of, rows_of

@@ -37,7 +37,7 @@ from tapegrad._src.dispatch.call_cache import CallCache
 from tapegrad._src.dispatch.nodes.operator import saved_properties
 from tapegrad._src.execution.data import dtypes
 from tapegrad._src.execution.data.promotion import result_dtype
-from tapegrad._src.execution.tiers.flat import flat
+from tapegrad._src.execution.tiers.host_trace import flat
 from tapegrad._src.tape.hooks import making
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.spec import Spec, named_strides

@@ -12,7 +12,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad._src.execution.tiers.flat import while_loop
+from tapegrad._src.execution.tiers.host_trace import while_loop
 from tapegrad.ops.kinds import elementwise
 from tapegrad.ops.operator import Operator
 

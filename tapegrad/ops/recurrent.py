@@ -25,7 +25,7 @@ import numpy as np
 
 from tapegrad._src.execution.data import dtypes
 from tapegrad._src.execution.data.sizes import is_symbolic
-from tapegrad._src.execution.tiers.flat import scan
+from tapegrad._src.execution.tiers.host_trace import scan
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.foreign import Foreign
 from tapegrad.ops.joining import cat, split, stack

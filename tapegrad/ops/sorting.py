@@ -13,7 +13,7 @@ from jax import lax
 from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad._src.execution.numpy_backend.forms import on_host
 from tapegrad._src.execution.numpy_backend.scans import indices_among, rank_of, ranked_index
-from tapegrad._src.execution.tiers.flat import fori_loop
+from tapegrad._src.execution.tiers.host_trace import fori_loop
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.gathering import gather, scatter_add
 from tapegrad.ops.kinds import general, zeros_of

@@ -14,8 +14,7 @@ from tapegrad._src.execution.programs.running import counters
 from tapegrad._src.execution.programs.step_executable import StepExecutable
 from tapegrad._src.execution.recording import execution_mode
 from tapegrad._src.execution.state.persistent import persistent_cache
-from tapegrad._src.execution.tiers.background_compiler import compiler
-from tapegrad._src.execution.tiers.settings import settings
+from tapegrad._src.execution.tiers.settings import compiler, settings
 from tapegrad._src.tape.modes import alone
 
 pytestmark = pytest.mark.once("it looks at what is made at once, and says where not")

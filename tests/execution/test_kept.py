@@ -8,10 +8,10 @@ import pytest
 
 import tapegrad as torch
 from benchmarks.first_operators import ARGUMENTS, CALLS, code_of
-from tapegrad._src.dispatch import disk_keys
+from tapegrad._src.dispatch import call_keys
 from tapegrad._src.execution.state.persistent import persistent_cache
 from tapegrad._src.execution.tiers import host_trace, keeping, symbolic_trace, tiered_kernel
-from tapegrad._src.tape import kept, sources
+from tapegrad._src.tape import kept
 from tapegrad.ops.foreign import foreign
 from tapegrad.ops.levels import Vmapped
 from tapegrad.ops.operator import TABLE, forget_plans
@@ -112,22 +112,22 @@ def test_calls_that_differ_are_told_apart(place):
     calls += [("backward", mul, (x, x), {}, (True, False)), ("backward", mul, (x, x), {}, (True, True))]
     calls += [("forward", total, (x,), {"axis": axis, "keepdims": 0}) for axis in (None, (0,), (1,), (1.0,), 1)]
     calls += [("forward", total, (x,), {"axis": None, "keepdims": kept}) for kept in (False, 0.0, -0.0, "0")]
-    found = [disk_keys.kept_entry(*call).key for call in calls]
+    found = [call_keys.kept_entry(*call).key for call in calls]
     assert len(set(found)) == len(calls)
     torch.set_default_dtype(torch.float64)
     try:
-        assert disk_keys.kept_entry(*calls[0]).key != found[0]
+        assert call_keys.kept_entry(*calls[0]).key != found[0]
     finally:
         torch.set_default_dtype(torch.float32)
 
 
 def test_what_has_no_name_in_another_process_is_not_kept(place):
     spec = torch.ones(2)._spec
-    assert disk_keys.kept_entry("forward", TABLE["mul"], (spec, spec), {"of": lambda: 0}) is None
+    assert call_keys.kept_entry("forward", TABLE["mul"], (spec, spec), {"of": lambda: 0}) is None
     for stranger in (Vmapped(TABLE["mul"], (True, False)), foreign(jnp.sin)):
-        assert disk_keys.kept_entry("forward", stranger, (spec, spec), {}) is None
+        assert call_keys.kept_entry("forward", stranger, (spec, spec), {}) is None
     with torch.execution.tiers("xla"):
-        assert disk_keys.kept_entry("forward", TABLE["mul"], (spec, spec), {}) is None
+        assert call_keys.kept_entry("forward", TABLE["mul"], (spec, spec), {}) is None
     assert keeping.as_bytes(lambda: 0) is None
     assert keeping.as_bytes(np.zeros(1 << 20)[::2]) is None and keeping.as_bytes(np.array([object()])) is None
 
@@ -138,7 +138,7 @@ def test_functions_and_arrays_come_back_as_they_were():
     names = {"fixed": fixed, "turned": np.asfortranarray(fixed), "back": fixed[:, ::-1], "single": np.array(2.0),
              "part": fixed[:, 1], "spread": np.broadcast_to(np.arange(3.0), (2, 3)), "none": np.ones((0, 3)).T,
              "add": np.add, "total": np.add.reduce, "dtype": np.dtype("int8")}  # fmt: skip
-    f = sources.defined(
+    f = kept.defined(
         ["def f(x):", "    return add(fixed, x) + total(turned) * single, back, dtype, part, spread, none"], "f", names
     )
     g = keeping.of_bytes(keeping.as_bytes(f))

@@ -14,7 +14,7 @@ from tapegrad import nn
 from tapegrad._src.execution.recording import recording_policy
 from tapegrad._src.execution.recording.program import recording
 from tapegrad._src.execution.tiers import settings as tier_settings
-from tapegrad._src.execution.tiers.flat import flat
+from tapegrad._src.execution.tiers.host_trace import flat
 from tapegrad._src.tape import kept
 from tapegrad._src.tape.modes import thread
 from tapegrad.autograd import backward_cache

@@ -17,10 +17,10 @@ from tapegrad._src.dispatch.shape_class import ShapeClass
 from tapegrad._src.execution.data import dtypes
 from tapegrad._src.execution.data.devices import device
 from tapegrad._src.execution.kernels.kernel import Kernel
-from tapegrad._src.execution.numpy_backend.rules import Unwritable
+from tapegrad._src.execution.numpy_backend.operands import Unwritable
 from tapegrad._src.execution.numpy_backend.writer import written
 from tapegrad._src.execution.tiers import settings as tier_settings
-from tapegrad._src.tape import sources
+from tapegrad._src.tape import kept
 from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.operator import TABLE, forget_plans
 
@@ -132,13 +132,13 @@ def test_calls_that_are_recorded_trace_no_kernel_that_others_have_traced(traced)
 
 def test_a_length_that_is_new_writes_no_function(monkeypatch):
     forget_plans()
-    made, instantiate = [], sources.WrittenCode.instantiate
+    made, instantiate = [], kept.WrittenCode.instantiate
 
     def noting(self, names):
         made.append(self.name)
         return instantiate(self, names)
 
-    monkeypatch.setattr(sources.WrittenCode, "instantiate", noting)
+    monkeypatch.setattr(kept.WrittenCode, "instantiate", noting)
     w = torch.full((23, 29), 0.01, requires_grad=True)
     for n in (31, 37, 41, 43, 47):
         before = len(made)

@@ -21,8 +21,7 @@ from tapegrad._src.execution.kernels.kernel import Kernel
 from tapegrad._src.execution.programs import running
 from tapegrad._src.execution.tiers import costs, entry, tiered_kernel, xla_copies
 from tapegrad._src.execution.tiers import settings as tier_settings
-from tapegrad._src.execution.tiers.background_compiler import compiler
-from tapegrad._src.execution.tiers.settings import Tier, settings
+from tapegrad._src.execution.tiers.settings import Tier, compiler, settings
 from tapegrad._src.execution.tiers.tiered_kernel import Tiered
 from tapegrad._src.execution.tiers.xla_copies import aligned, xla_copy, xla_readable
 from tapegrad._src.tensor.tensor import value_of

@@ -136,7 +136,7 @@ def test_what_the_tests_patch_is_there():
 
 
 def test_jax_calls_the_threads_of_a_fork_lost():
-    """It warns in the parent; what the child computes is refused here (Note [Forks] in ``execution/data/forks.py``)."""
+    """It warns in the parent; what the child computes is refused: Note [Forks] in ``execution/data/devices.py``."""
     jnp.ones(2).block_until_ready()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

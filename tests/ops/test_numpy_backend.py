@@ -24,8 +24,7 @@ from samples import all_samples
 
 from tapegrad import ops
 from tapegrad._src.execution.numpy_backend import casts, elementwise, indexing, operands, reductions, scans, special
-from tapegrad._src.execution.numpy_backend.operands import by_ufunc
-from tapegrad._src.execution.numpy_backend.rules import RULES, Unwritable
+from tapegrad._src.execution.numpy_backend.operands import RULES, Unwritable, by_ufunc
 from tapegrad._src.execution.numpy_backend.writer import written, written_jaxpr
 from tapegrad.ops.attention import safe_softmax
 from tapegrad.ops.operator import TABLE

@@ -12,7 +12,7 @@ from jax import lax
 
 from tapegrad._src.execution.numpy_backend import swept
 from tapegrad._src.execution.numpy_backend.elementwise import chosen
-from tapegrad._src.execution.numpy_backend.rules import RULES, Unwritable
+from tapegrad._src.execution.numpy_backend.operands import RULES, Unwritable
 from tapegrad._src.execution.numpy_backend.writer import written
 from tapegrad.ops.sorting import _searched
 
@@ -608,13 +608,13 @@ SEARCHED = {
 def test_a_search_is_one_call(case, right, dtype):
     with np.errstate(invalid="ignore"):
         ordered, values = (np.asarray(x).astype(dtype) for x in SEARCHED[case])
-    assert "places_among" in agrees(lambda *arrays: _searched(*arrays, right=right), ordered, values)
+    assert "indices_among" in agrees(lambda *arrays: _searched(*arrays, right=right), ordered, values)
 
 
 def test_a_mapped_search_is_what_its_equations_say():
     ordered, values = np.sort(drawn(3, 4), 0), drawn(3, 5)
     search = lambda ordered, value: _searched(ordered, value, right=False)
-    assert "places_among" not in agrees(jax.vmap(search, (1, None), 1), ordered, values[0])
+    assert "indices_among" not in agrees(jax.vmap(search, (1, None), 1), ordered, values[0])
 
 
 def test_nothing_is_differentiated_through_a_form():

@@ -113,7 +113,8 @@ DRAWS = [
 def test_a_draw_is_the_same_by_the_bucket(what, parameters):
     by_the_bucket = random.draw(what, random.KeyStream(5), (2, 3), dtypes.float32, CPU, *parameters)
     key = random.KeyStream(5).next_key()
-    exact = random._kernel(what, (2, 3), np.dtype("float32"), what is random.integers)(key, *parameters)
+    wide, made = what is random.integers, random.made_on()
+    exact = random._kernel(what, (2, 3), np.dtype("float32"), wide, made)(key, *parameters)
     assert np.asarray(by_the_bucket).tolist() == np.asarray(exact).tolist()
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from tapegrad._src.bindings.declaration.handing import NOT_WRAPPED, asked, overridden, overriding
 from tapegrad._src.bindings.declaration.registry import NAMESPACES, PROPERTIES, refusal, unprefixed
 from tapegrad._src.bindings.writes import in_place
+from tapegrad._src.tape.kept import defined
 from tapegrad._src.tape.modes import switched
-from tapegrad._src.tape.sources import defined
 from tapegrad._src.tensor.tensor import Tensor
 
 

@@ -31,10 +31,10 @@ from tapegrad._src.dispatch.plan_template import DynamicRun, Template, dynamic_f
 from tapegrad._src.dispatch.planning import plan_call
 from tapegrad._src.dispatch.shape_class import sought
 from tapegrad._src.doors import Door
+from tapegrad._src.execution.data.devices import only_device
 from tapegrad._src.execution.data.sizes import SYMBOL
 from tapegrad._src.execution.data.values import is_ready, quiet_numbers
 from tapegrad._src.execution.recording.execution_mode import computes_now
-from tapegrad._src.execution.tiers.settings import one_cpu
 from tapegrad._src.tape.mechanisms import DYNAMIC_SETTINGS, PLAN_TEMPLATES
 from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor.spec import Spec
@@ -191,7 +191,8 @@ def new_plan(op: OperatorLike, specs: tuple, settings: dict, taken: tuple) -> Pl
     Its nodes are operators' nodes, and apply themselves as ``codegen/backward.py`` writes it.
     """
     binding, among = None, None
-    if one_cpu() and len(specs) <= MANY and may_be_symbolic(specs) and SYMBOL not in map(type, taken[2]):
+    alone = only_device() is not None
+    if alone and len(specs) <= MANY and may_be_symbolic(specs) and SYMBOL not in map(type, taken[2]):
         known, numbers = among = sought(op, specs, settings, taken)
         binding = known.classes.bound(op, specs, settings, numbers)
     plan = plan_call(op, specs, settings, None, node_class_of, binding, among)

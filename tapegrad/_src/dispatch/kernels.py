@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tapegrad._src.dispatch.call_keys import key_of
-from tapegrad._src.dispatch.disk_keys import Rather, kept_entry, kept_from
+from tapegrad._src.dispatch.call_keys import Rather, kept_entry, kept_from, key_of
 from tapegrad._src.dispatch.function_levels import lifted_forward
 from tapegrad._src.dispatch.many_operands import host_function, shapes_of_many
 from tapegrad._src.dispatch.operator_like import OperatorLike

@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import Any
 
 from tapegrad._src.dispatch.operator_like import OperatorLike
-from tapegrad._src.tape.sources import defined
+from tapegrad._src.tape.kept import defined
 
 Pattern = tuple[Any, ...]
 

@@ -16,7 +16,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tapegrad._src.dispatch.disk_keys import Rather, kept_entry
+from tapegrad._src.dispatch.call_keys import Rather, kept_entry
 from tapegrad._src.dispatch.kernels import Kernels, abstract_argument, is_run_here, may_be_symbolic
 from tapegrad._src.dispatch.many_operands import host_function
 from tapegrad._src.dispatch.operator_like import OperatorLike
@@ -26,9 +26,9 @@ from tapegrad._src.execution.data.devices import META, device
 from tapegrad._src.execution.kernels.kernel import Kernel
 from tapegrad._src.execution.kernels.symbolic_kernel import SMALL, SymbolicKernel
 from tapegrad._src.execution.recording.recorded_call import Call
-from tapegrad._src.execution.tiers.flat import flat
+from tapegrad._src.execution.tiers.host_trace import flat
+from tapegrad._src.tape.kept import defined
 from tapegrad._src.tape.modes import Modes, thread
-from tapegrad._src.tape.sources import defined
 from tapegrad._src.tensor.spec import Spec
 from tapegrad.errors import message
 

@@ -32,7 +32,7 @@ from tapegrad._src.execution.kernels.kernel import Kernel
 from tapegrad._src.execution.kernels.symbolic_kernel import FloatKernel, SymbolicKernel
 from tapegrad._src.execution.recording.execution_mode import note_other_lengths
 from tapegrad._src.execution.tiers.symbolic_trace import GeneralTrace
-from tapegrad._src.tape.sources import WrittenCode
+from tapegrad._src.tape.kept import WrittenCode
 
 
 class Template:

@@ -10,9 +10,8 @@ from tapegrad._src.dispatch.nodes.saved_tensor import kept_spec
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.plan import Draft, Late, Plan, frozen
 from tapegrad._src.dispatch.shape_class import ClassBinding, Sought
-from tapegrad._src.execution.data.devices import META, device
+from tapegrad._src.execution.data.devices import META, device, refuse_forked
 from tapegrad._src.execution.data.dtypes import complex32
-from tapegrad._src.execution.data.forks import refuse_forked
 from tapegrad._src.execution.data.sizes import check_size
 from tapegrad._src.tape.modes import Modes, thread
 from tapegrad._src.tape.node import Node

@@ -53,8 +53,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._src.dispatch.call_keys import kernel_signature, signature_of
-from tapegrad._src.dispatch.disk_keys import AXES, kept_entry, shipped_family
+from tapegrad._src.dispatch.call_keys import AXES, kept_entry, kernel_signature, shipped_family, signature_of
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.patterns import (
     Pattern,

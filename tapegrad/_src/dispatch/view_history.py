@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tapegrad._src.caches import Cache, remembered
+from tapegrad._src.caches import Cache
 from tapegrad._src.dispatch.call_cache import replay
 from tapegrad._src.dispatch.nodes.accumulate_grad import WorkerOfDevice, gradient_edge, node_made, rebase
 from tapegrad._src.dispatch.nodes.gradient_check import fitting
@@ -31,7 +31,7 @@ from tapegrad._src.doors import Door
 from tapegrad._src.execution.array_functions.windows import CONJUGATED, NEGATED
 from tapegrad._src.execution.data.boxes import box_forms
 from tapegrad._src.execution.data.dtypes import FLOATING
-from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
 from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tape.node import Edge, Node, function_of, next_sequence_nr
 from tapegrad._src.tensor.geometry import Geometry, extent
@@ -141,13 +141,11 @@ def in_reals(geometry: Geometry) -> Geometry:
     return Geometry((*shape, 2), (*(2 * stride for stride in strides), 1), 2 * offset)
 
 
-@remembered("kernels")
 def reader(part: ViewRegion, wide: bool) -> Any:
     """The kernel that takes the part of a gradient which a view shows."""
     return Kernel(part.of, name="CopySlices", wide=wide).dispatcher()
 
 
-@remembered("kernels")
 def writer(part: ViewRegion, zero: bool, wide: bool) -> Any:
     """The kernel that replaces that part, by zeros or by what is given."""
 
@@ -204,11 +202,11 @@ class CopySlices(Node):
         if inner is not None:
             with contextlib.suppress(SavedMismatch):
                 return self._at_once(inner, grad, needed)
-        results = self._inner_results("apply_values", reader(self.part, wide)(grad, *self.offsets), needed)
+        results = self._inner_results("apply_values", kernel_for(reader, self.part, wide)(grad, *self.offsets), needed)
         if not self._wants_base(needed):
             return (None, *results[1:])
         part = () if results[0] is None else (results[0],)
-        return (writer(self.part, not part, wide)(grad, *part, *self.offsets), *results[1:])
+        return (kernel_for(writer, self.part, not part, wide)(grad, *part, *self.offsets), *results[1:])
 
     def _wants_base(self, needed: tuple[bool, ...] | None) -> bool:
         return self.next_edges[0] is not None and (needed is None or needed[0])

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tapegrad._src.dispatch.disk_keys import shipped_family
+from tapegrad._src.dispatch.call_keys import shipped_family
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.patterns import reader_for
 from tapegrad._src.dispatch.shape_class import ShapeClass, ShapeClasses, outlined_numbers
 from tapegrad._src.execution.kernels.symbolic_kernel import SMALL
 from tapegrad._src.execution.tiers.keeping import ShippedEntry, as_bytes
 from tapegrad._src.tape import kept
-from tapegrad._src.tape.sources import code_of
+from tapegrad._src.tape.kept import code_of
 from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.operator import TABLE
 

@@ -20,7 +20,7 @@ from typing import Any
 from tapegrad._src.bindings import return_types
 from tapegrad._src.bindings.declaration.parser import Overload, SignatureParameter, overloads_of
 from tapegrad._src.bindings.declaration.parser_table import NUMBERS_AS_TENSORS
-from tapegrad._src.bindings.declaration.registry import NAMESPACES, PREFIXES, PROPERTIES, kind_of
+from tapegrad._src.bindings.declaration.registry import NAMESPACES, PREFIXES, PROPERTIES, role_of
 from tapegrad._src.tensor.tensor import Tensor
 
 FILES = {
@@ -223,7 +223,7 @@ def _signatures(home: str, name: str, function: Callable) -> Iterator[str]:
         yield from BY_HAND[name]
         return
     called, method = PREFIXES.get(home, "") + name, home == "Tensor"
-    overloads = () if kind_of(home, name) in ("python", "masked") else overloads_of(called, method)
+    overloads = () if role_of(home, name) in ("python", "masked") else overloads_of(called, method)
     returned = str(inspect.signature(function).return_annotation)
     shown = [overload for overload in overloads if not overload.hidden]
     for overload in shown:

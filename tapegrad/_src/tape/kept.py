@@ -1,10 +1,10 @@
-"""Functions that were written for calls, kept on disk for the next process.
+"""Functions that are written while the program runs, and kept on disk for the next process.
 
 Note [Kept functions]
 To trace a kernel and to write it for the host takes a millisecond or two, a hundred times what it takes to run it once,
 and a program does so anew in each process. So what came of it, a function of Python's and its constants, is kept: under
 a digest of all that it follows from (the operator, specs, settings; what is asked for in a program's name in
-``dispatch/disk_keys.py``), in a file that is named after the versions of Python, NumPy, jax and this package, and after
+``dispatch/call_keys.py``), in a file that is named after the versions of Python, NumPy, jax and this package, and after
 the size and age of its sources. What is decided for a call, and which functions run it, is the same whether it is found
 or made: only the work is saved, so the results have the same bits.
 
@@ -27,12 +27,17 @@ import sys
 import tempfile
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
+from tapegrad._src.caches import Cache, remembered
+from tapegrad._src.tape.mechanisms import DISK_CACHE, SHIPPED_CLASSES
+from tapegrad._src.warn import WRITTEN
 from tapegrad.version import __version__
 
 LIMIT = 16 << 20
@@ -385,3 +390,58 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
+
+
+def defined(lines: Iterable[str], name: str, names: dict[str, Any]) -> Any:
+    """The function ``name`` that some lines define, which refer to ``names``; its code is compiled once.
+
+    It is not among ``names`` itself, so that it is freed when nobody refers to it.
+
+    >>> defined(["def double(x):", "    return factor * x"], "double", {"factor": 2})(3)
+    6
+    """
+    return function_of(code_of("\n".join(lines)), name, names)
+
+
+def function_of(code: CodeType, name: str, names: dict[str, Any]) -> Any:
+    """The function that compiled lines define, for other names than before, say."""
+    exec(code, names)
+    return names.pop(name)
+
+
+@remembered("written code", nbytes=8 << 10)
+def code_of(source: str) -> CodeType:
+    """Compiled lines. See Note [Kept functions]."""
+    key = digest(source.encode())
+    disk = None if DISK_CACHE.off else store
+    found = None if disk is None else disk.find(key)
+    if found is None and not SHIPPED_CLASSES.off:
+        found = shipped.find(key)
+    if found is not None:
+        return marshal.loads(found)
+    code = compile(source, WRITTEN, "exec")
+    if disk is not None:
+        disk.keep(key, marshal.dumps(code))
+    return code
+
+
+class WrittenCode:
+    """A function that was written for one, to be given to others: its code, and the names that mean the same."""
+
+    __slots__ = ("name", "code", "names")
+
+    def __init__(self, name: str, code: CodeType, names: dict[str, Any]) -> None:
+        self.name, self.code, self.names = name, code, names
+
+    def instantiate(self, names: dict[str, Any]) -> Callable:
+        """Make the function, with names that mean something else for each."""
+        return function_of(self.code, self.name, {**self.names, **names})
+
+
+def written_once(name: str, key: tuple, source: Callable[[], str], names: dict[str, Any]) -> WrittenCode:
+    """Code that is the same for all with this key: it takes longer to write the source again."""
+    key = name, *key
+    return WrittenCode(name, _codes.get(key) or _codes.keep(key, code_of(source())), names)
+
+
+_codes = Cache("written code", nbytes=8 << 10)

@@ -41,7 +41,7 @@ class Modes:
     ``grad`` says whether operators are recorded: never in inference mode, whatever the grad mode that the user has set,
     which is ``grad_enabled``. ``deferred`` says whether kernels are (Note [Deferred programs] in
     ``execution/recording/program.py``): never while anomalies are looked for, whatever was set, which is
-    ``deferred_enabled``; and always in a process that was ``forked`` (Note [Forks] in ``execution/data/forks.py``).
+    ``deferred_enabled``; and always in a process that was ``forked`` (Note [Forks] in ``execution/data/devices.py``).
     ``without`` names what is switched off by ``without`` (Note [Mechanisms] in ``tape/mechanisms.py``).
     ``autocast`` has the types of devices for which arguments are cast, each with the dtype (Note [Autocast] in
     ``amp/casting.py``).

@@ -192,7 +192,7 @@ _TOLD = frozenset({"__getstate__", "__setstate__", "__repr__"})
 """Methods that are called for what is told of an object, which no step does with machinery."""
 
 
-class VisitedObject(NamedTuple):
+class Visited(NamedTuple):
     """The findings about one object.
 
     Attributes:
@@ -241,7 +241,7 @@ class Reached:
         self.tuples: collections.Counter[int] = collections.Counter()
         self.reaches = False
 
-    def add(self, visit: VisitedObject, locations: Iterable[Location]) -> list[Location]:
+    def add(self, visit: Visited, locations: Iterable[Location]) -> list[Location]:
         """Add an object, with some of its places; these are given back."""
         thing, locations = visit.thing, list(locations)
         self.kept[id(thing)] = thing
@@ -281,7 +281,7 @@ class Reachable:
         self.names: set[str] = set()
         self._asking: set[str] = set()
         self._of_classes: dict[type, Instances] = {}
-        self._before: dict[int, tuple[Location, VisitedObject, tuple | None]] = {}
+        self._before: dict[int, tuple[Location, Visited, tuple | None]] = {}
         self._by_names = self.telling = self.hides = False
         self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
         while True:
@@ -297,7 +297,7 @@ class Reachable:
         return len(self.names), len(self._asking)
 
     def _begin(self) -> None:
-        self.visited: dict[int, VisitedObject] = {}
+        self.visited: dict[int, Visited] = {}
         self.most: str | None = None
         self._containers: list[tuple[Any, str, tuple]] = []
 
@@ -316,7 +316,7 @@ class Reachable:
             self.visited[id(thing)] = visit
             waiting += visit.locations
 
-    def _find(self, thing: Any, location: Location) -> VisitedObject:
+    def _find(self, thing: Any, location: Location) -> Visited:
         locations: list[Location] = []
         self._at, name, known, self._by_names = location, location.name, self._known, False
         unsure, code = None, None
@@ -335,7 +335,7 @@ class Reachable:
         except Unsure as error:
             unsure = str(error)
             self.hides = self.hides or not is_open(thing)
-        visit = VisitedObject(thing, name, locations, self._containers, unsure, code)
+        visit = Visited(thing, name, locations, self._containers, unsure, code)
         self._before[id(thing)] = location, visit, known if self._by_names else None
         return visit
 

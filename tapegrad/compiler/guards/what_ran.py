@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection
 from types import CodeType, FrameType, MethodType
 from typing import Any
 
-from tapegrad._src.tape.sources import WRITTEN
+from tapegrad._src.tape.kept import WRITTEN
 from tapegrad.compiler.guards.allowed import (
     WRAPPING,
     code_is_allowed,

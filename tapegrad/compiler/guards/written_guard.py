@@ -10,7 +10,7 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any
 
-from tapegrad._src.tape.sources import defined
+from tapegrad._src.tape.kept import defined
 from tapegrad.compiler.guards.trace_rules import PLAIN
 
 

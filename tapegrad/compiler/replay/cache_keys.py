@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -20,7 +19,6 @@ from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.replay.compiled_modules import is_update
 
 
-@cache
 def are_ordinary(modes: Modes) -> bool:
     """Tell whether nobody looks at what is computed, nor has it computed in another way."""
     seen = modes.intercepted or modes.watched or modes.saved_hooks or modes.results_watched or modes.recording
@@ -71,6 +69,9 @@ def key_of(leaf: Any) -> Any:
 DYNAMIC = {int: (int, "dynamic"), float: (float, "dynamic")}
 """The common part of calls in an argument that is another number in each: its type. See Note [Dynamic numbers]."""
 
+PINNED = (), ()
+"""Stands where the numbers of calls are parts of their keys."""
+
 
 class Widths:
     """Which arguments are other numbers in each call.
@@ -85,7 +86,6 @@ class Widths:
     def __init__(self) -> None:
         self.seen = False
         self._known = Cache("kinds of compiled calls")
-        self._pinned = Cache("kinds of compiled calls")
 
     def widened(self, key: tuple, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
         """The key of a call whose own is new: with dynamic numbers left out."""
@@ -93,15 +93,17 @@ class Widths:
         if not numbers or not is_flat(tree):
             return key
         wide = self._wide(key, numbers, leaves)
-        if self._pinned.get(wide):
+        known: Any = self._known.get(wide) or self._known.keep(wide, (key[0], set()))
+        if known is PINNED:
             return key
-        first, dynamic = self._known.get(wide) or self._known.keep(wide, (key[0], set()))
+        first, dynamic = known
         dynamic |= {i for i in numbers if key[0][i] != first[i]}
         return self._wide(key, dynamic, leaves)
 
     def stay(self, key: tuple, leaves: Sequence[Any]) -> None:
         """Let the numbers in calls like this be parts of their keys."""
-        self._pinned.keep(self._wide(key, [i for i, leaf in enumerate(leaves) if type(leaf) in DYNAMIC], leaves), True)
+        numbers = [i for i, leaf in enumerate(leaves) if type(leaf) in DYNAMIC]
+        self._known.replace(self._wide(key, numbers, leaves), PINNED)
 
     @staticmethod
     def _wide(key: tuple, positions: Collection[int], leaves: Sequence[Any]) -> tuple:

@@ -15,7 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from tapegrad._src.execution.data.values import is_tracer
-from tapegrad._src.tape.sources import defined
+from tapegrad._src.tape.kept import defined
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import NEW, is_dataclass_node, taken_apart

@@ -41,8 +41,8 @@ from tapegrad._src.execution.data.values import quiet_numbers
 from tapegrad._src.execution.kernels.symbolic_kernel import Symbolic
 from tapegrad._src.execution.recording.execution_mode import is_recording
 from tapegrad._src.execution.recording.recorded_call import Call, call_lines, program_for, recording_names
+from tapegrad._src.tape.kept import WrittenCode, code_of, written_once
 from tapegrad._src.tape.modes import thread
-from tapegrad._src.tape.sources import WrittenCode, code_of, written_once
 from tapegrad._src.tensor.tensor import window_value
 
 

@@ -33,9 +33,9 @@ from tapegrad._src.execution.array_functions.host import transfer
 from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad._src.execution.kernels.symbolic_kernel import Symbolic
 from tapegrad._src.execution.recording.recorded_call import Call, program_for, recording_lines, recording_names
+from tapegrad._src.tape.kept import WrittenCode, code_of, written_once
 from tapegrad._src.tape.modes import alone, thread
 from tapegrad._src.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
-from tapegrad._src.tape.sources import WrittenCode, code_of, written_once
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.storage import Storage
 from tapegrad._src.tensor.tensor import Tensor, edge_of, materialize, new_tensor, version_of, window_operand

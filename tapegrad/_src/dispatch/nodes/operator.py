@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from tapegrad._src.dispatch.function_levels import gradients_below
@@ -346,15 +346,9 @@ def saved_properties(op: OperatorLike) -> dict[str, Any]:
     """
     shown: dict[str, Any] = {}
     for field in op.readable_fields():
-        shown |= _properties_of(field)
+        shown[f"_saved_{field}"] = property(partial(_read_saved, field))
+        shown[f"_raw_saved_{field}"] = property(partial(_read_raw_saved, field))
     return shown
-
-
-@cache
-def _properties_of(field: str) -> dict[str, Any]:
-    """Those of a field; they are the same for all operators that have it."""
-    raw = property(partial(_read_raw_saved, field))
-    return {f"_saved_{field}": property(partial(_read_saved, field)), f"_raw_saved_{field}": raw}
 
 
 def _read_saved(field: str, node: OperatorNode) -> Any:

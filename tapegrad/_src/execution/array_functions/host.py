@@ -27,7 +27,7 @@ from tapegrad._src.execution.data.opaque import Meta, Opaque
 from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, check_size, is_symbolic, out_of_memory
 from tapegrad._src.execution.data.values import materialized
 from tapegrad._src.execution.kernels.deferred_checks import expected, look
-from tapegrad._src.execution.kernels.kernel import Kernel, Shaped
+from tapegrad._src.execution.kernels.kernel import Kernel, Shaped, kernel_for
 from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.execution.state.processes import processes, ranks_of, spans
 from tapegrad._src.execution.tiers.settings import hosted
@@ -45,7 +45,6 @@ _copy = Shaped(lambda x: x, name="from_host")
 _seen = Cache("shapes seen", nbytes=256)
 
 
-@cache
 def committed() -> bool:
     """Tell whether values are bound to their devices. See Note [Committed values]."""
     return only_device() is None
@@ -228,7 +227,8 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
         return jnp.full(shape, number, d.numpy)
     if math.prod(shape) <= _FILLED_ON_HOST:
         return from_host(np.full(shape, number, d.numpy), on)
-    return _fill(tuple(shape), d.is_64bit, made_on(on))(from_host(np.asarray(number, d.numpy), on.free))
+    fill = kernel_for(_fill, tuple(shape), d.is_64bit, made_on(on))
+    return fill(from_host(np.asarray(number, d.numpy), on.free))
 
 
 def counted(start: int, count: Any, step: int, d: dtype) -> Any:
@@ -259,7 +259,6 @@ def is_kept(value: Any) -> bool:
     return _kept.get(id(value)) is value
 
 
-@remembered("kernels")
 def _fill(shape: tuple[int, ...], wide: bool, made: Callable) -> Any:
     return Kernel(lambda x: made(jnp.full(shape, x)), name="full", wide=wide).dispatcher()
 

@@ -14,15 +14,13 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from tapegrad._src.caches import remembered
 from tapegrad._src.execution.data.devices import MeshDevice, jitted, mesh_device_of
 from tapegrad._src.execution.data.values import known_array, materialized
-from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
 from tapegrad._src.execution.state.processes import is_split
 from tapegrad._src.execution.tiers.host_trace import WIDE
 
 
-@cache
 def has_peers() -> bool:
     """Tell whether other processes take part."""
     return jax.process_count() > 1
@@ -74,7 +72,7 @@ def lay_out(value: Any, on: Any) -> Any:
     array = known_array(value)
     if isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) and _lies(array, on):
         return value
-    return _constrained(on, value.dtype in WIDE)(value)
+    return kernel_for(_constrained, on, value.dtype in WIDE)(value)
 
 
 def lay_out_as(value: Any, before: Any, on: Any) -> Any:
@@ -114,6 +112,5 @@ def _as_it_is(x: Any) -> Any:
     return x
 
 
-@remembered("kernels")
 def _constrained(on: MeshDevice, wide: bool) -> Any:
     return Kernel(made_on(on), name="lay_out", wide=wide).dispatcher()

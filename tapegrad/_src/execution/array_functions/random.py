@@ -23,14 +23,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad._src.caches import remembered
 from tapegrad._src.execution.array_functions.host import committed, from_host, may_look, to_host
 from tapegrad._src.execution.array_functions.layouts import made_on
 from tapegrad._src.execution.data.devices import META, device
 from tapegrad._src.execution.data.dtypes import dtype, uint64
 from tapegrad._src.execution.data.opaque import Meta
 from tapegrad._src.execution.data.sizes import exporting
-from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
 from tapegrad._src.execution.recording.capturing import capturing
 
 KEY_SHAPE = (2,)
@@ -224,9 +223,9 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     by_bucket = on.is_host and may_look() and not exporting.on
     bucket = next((size for size in _BUCKETS if size >= count), None) if by_bucket else None
     if bucket is not None:
-        flat = _take(_kernel(what, (bucket,), d.numpy, wide, made_on()), from_key(key, on), parameters)
+        flat = _take(kernel_for(_kernel, what, (bucket,), d.numpy, wide, made_on()), from_key(key, on), parameters)
         return from_host(flat[:count].reshape(shape).copy(), on)
-    return _kernel(what, tuple(shape), d.numpy, wide, made_on(on))(from_key(key, on), *parameters)
+    return kernel_for(_kernel, what, tuple(shape), d.numpy, wide, made_on(on))(from_key(key, on), *parameters)
 
 
 def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device) -> Any:
@@ -254,11 +253,7 @@ def _take(kernel: Callable, key: Any, parameters: tuple) -> np.ndarray:
             return to_host(kernel(key, *parameters))
 
 
-_PLAIN = made_on()
-
-
-@remembered("kernels")
-def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool, made: Callable = _PLAIN) -> Any:
+def _kernel(what: Callable, shape: tuple[int, ...], np_dtype: np.dtype, wide: bool, made: Callable) -> Any:
     def sample(key: Any, *parameters: Any) -> Any:
         return made(what(jax_key(key), shape, np_dtype, *parameters))
 

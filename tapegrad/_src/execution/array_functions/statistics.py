@@ -7,15 +7,14 @@ reductions take, and nothing to compile. Elsewhere one kernel does, which nobody
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad._src.caches import Cache
 from tapegrad._src.execution.array_functions.host import to_host
-from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
 from tapegrad._src.execution.tiers.host_trace import WIDE
 from tapegrad._src.execution.tiers.settings import hosted
 
@@ -38,21 +37,18 @@ class Statistics(NamedTuple):
     nonfinite: int
 
 
-_kernels = Cache("kernels")
-
-
 def ask_statistics(values: Sequence[Any]) -> Any:
     """Begin to compute the statistics of some values, which have elements; ``read_statistics`` gives them."""
     if hosted():
         with np.errstate(all="ignore"):
             return [statistics_on_host(to_host(value)) for value in values]
     types = tuple((tuple(value.shape), np.dtype(value.dtype)) for value in values)
-    dispatcher = _kernels.get(types)
-    if dispatcher is None:
-        wide = any(dtype in WIDE for _, dtype in types)
-        kernel = Kernel(statistics_of_all, name="statistics", wide=wide, arguments=types)
-        dispatcher = _kernels.keep(types, kernel.dispatcher())
-    return dispatcher(*values)
+    return kernel_for(_statistics, types)(*values)
+
+
+def _statistics(types: tuple) -> Callable:
+    wide = any(dtype in WIDE for _, dtype in types)
+    return Kernel(statistics_of_all, name="statistics", wide=wide, arguments=types).dispatcher()
 
 
 def read_statistics(asked: Any) -> list[Statistics]:

@@ -25,7 +25,7 @@ from tapegrad._src.execution.array_functions.bits import reinterpreted
 from tapegrad._src.execution.data.boxes import box_form, divided, read_box, write_box
 from tapegrad._src.execution.data.opaque import Meta
 from tapegrad._src.execution.data.row_layout import Ints, from_row, memory_lengths, positions, row
-from tapegrad._src.execution.kernels.kernel import WIDE, Kernel, dispatched, is_here
+from tapegrad._src.execution.kernels.kernel import WIDE, Kernel, dispatched, is_here, kernel_for
 from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.execution.tiers.xla_copies import LARGE, forget_xla_copy
 from tapegrad._src.tape.modes import thread
@@ -147,7 +147,6 @@ def _retyped_row(memory: Any, dtype: np.dtype) -> Any:
     return reinterpreted(memory.reshape(-1, count), dtype).reshape(-1)
 
 
-@remembered("kernels")
 def reader(window: Window, memory_shape: Ints, memory_strides: Ints, box: str) -> Callable:
     """A function of (value, offset) that reads a window on it."""
 
@@ -157,13 +156,11 @@ def reader(window: Window, memory_shape: Ints, memory_strides: Ints, box: str) -
     return Kernel(read, name="read_window", wide=window.memory in WIDE or window.dtype in WIDE).dispatcher()
 
 
-@remembered("kernels")
 def writer(window: Window, memory_shape: Ints, memory_strides: Ints, box: str) -> Callable:
     """A function of (value, shown, offset) that gives the value with what the window shows written into it."""
     return _writing(window, memory_strides, box).dispatcher()
 
 
-@remembered("kernels")
 def overwriter(window: Window, memory_shape: Ints, memory_strides: Ints, box: str) -> Callable:
     """The ``Kernel.overwrite`` of a ``writer`` that puts the result where the value lies."""
     return _writing(window, memory_strides, box, reuse=True).overwrite
@@ -184,7 +181,8 @@ def kernel_at(
 ) -> Callable:  # fmt: skip
     """The reader or writer for a window that begins at an offset: one look-up."""
     window = Window(shape, strides, memory, dtype, view_bits)
-    return make(window, memory_shape, memory_strides, window.box_form(memory_shape, memory_strides, offset))
+    box = window.box_form(memory_shape, memory_strides, offset)
+    return kernel_for(make, window, memory_shape, memory_strides, box)
 
 
 def read_window(
@@ -282,7 +280,6 @@ def _fits(shown: Any, value: np.ndarray) -> bool:
     return type(shown) is float and value.dtype in (np.float32, np.float64) and abs(shown) < 1e38
 
 
-@remembered("kernels")
 def _resizer(memory_shape: Ints, memory_strides: Ints, dtype: np.dtype, size: int, wide: bool) -> Callable:
     def resize(value: Any) -> Any:
         elements = row(value, memory_strides)
@@ -301,4 +298,5 @@ def resized_row(value: Any, memory_strides: Ints, nbytes: int) -> Any:
     dtype = np.dtype("uint8") if nbytes % old.itemsize else old
     if type(value) is Meta:
         return Meta((nbytes // dtype.itemsize,), dtype)
-    return _resizer(value.shape, memory_strides, dtype, nbytes // dtype.itemsize, old in WIDE)(value)
+    size = nbytes // dtype.itemsize
+    return kernel_for(_resizer, value.shape, memory_strides, dtype, size, old in WIDE)(value)

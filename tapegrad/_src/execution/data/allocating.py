@@ -23,9 +23,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-from collections.abc import Callable
 from contextvars import Context
-from functools import cache
 from time import perf_counter
 
 import numpy as np
@@ -55,16 +53,13 @@ class _Allocator(ctypes.Structure):
     )
 
 
-@cache
-def _malloc_trim() -> Callable[[int], int] | None:
-    """C's, if there is one."""
-    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+_malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+"""C's, if there is one."""
 
 
 def _trim() -> None:
-    trim = _malloc_trim()
-    if trim is not None:
-        trim(0)
+    if _malloc_trim is not None:
+        _malloc_trim(0)
 
 
 def give_back() -> None:

@@ -86,7 +86,6 @@ def changing_axes(shape: Ints, strides: Ints) -> list[int]:
     return sorted((i for i in range(len(shape)) if shape[i] > 1 and strides[i]), key=lambda i: (-strides[i], i))
 
 
-@tabulated(4096)
 def folding(size: int, shape: Ints, strides: Ints) -> Folding | None:
     """The fold of a row of ``size`` elements for windows of this shape and strides; None if that is impossible.
 
@@ -111,7 +110,6 @@ def folding(size: int, shape: Ints, strides: Ints) -> Folding | None:
     return Folding(tuple(lengths), tuple(counts), tuple(steps), tuple(axes)).checked()
 
 
-@tabulated(4096)
 def own_folding(lengths: Ints, shape: Ints, strides: Ints) -> Folding | None:
     """The fold to these lengths, if windows of this shape and strides fit it.
 
@@ -130,6 +128,7 @@ def own_folding(lengths: Ints, shape: Ints, strides: Ints) -> Folding | None:
     return Folding(lengths, tuple(counts), tuple(steps), tuple(axes)).checked()
 
 
+@tabulated(4096)
 def fold_of(form: str, lengths: Ints, shape: Ints, strides: Ints) -> Folding | None:
     """The fold for a kind of window on a memory that has these lengths."""
     if form == OWN:
@@ -137,7 +136,6 @@ def fold_of(form: str, lengths: Ints, shape: Ints, strides: Ints) -> Folding | N
     return folding(math.prod(lengths), shape, strides)
 
 
-@tabulated(16384)
 def box_form(lengths: Ints, shape: Ints, strides: Ints, offset: int) -> str:
     """Which kind of window this is: ``OWN``, ``FOLDED`` or ``NO_BOX``. See Note [Boxes].
 

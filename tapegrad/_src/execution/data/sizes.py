@@ -12,7 +12,6 @@ import re
 import threading
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import jax
@@ -82,7 +81,6 @@ def _check_strides(shape: Sequence[int]) -> None:
         raise RuntimeError("Stride calculation overflowed")
 
 
-@cache
 def host_memory() -> int:
     """The bytes that a process could get at best: the machine's memory and what it can swap out to."""
     try:

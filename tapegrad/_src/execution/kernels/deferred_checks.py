@@ -24,9 +24,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad._src.caches import remembered
 from tapegrad._src.execution.data.values import Traced, materialized
-from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
 from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.tape.positions import Position, at, explain, here
 
@@ -75,7 +74,6 @@ def first_bad(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | No
     return Finding(int(numbers.reshape(-1)[index]) if whole else 0, index, which.ndim)
 
 
-@remembered("kernels")
 def _finder(bad: Callable, settings: tuple, shape: tuple[int, ...], dtype: np.dtype) -> Kernel:
     """The kernel of such a check, for a shape. It gives [1 + the place, the number], or zeros if nothing is wrong."""
 
@@ -101,7 +99,8 @@ def _dimensions(bad: Callable, settings: tuple, value: Any) -> int:
 def check_later(value: Any, bad: Callable, settings: tuple, complaint: Complaint) -> None:
     """Make such a check a part of the call that is being captured."""
     try:
-        finding = _finder(bad, settings, value.shape, value.dtype).call_for((value,)).record(value)
+        kernel = kernel_for(_finder, bad, settings, value.shape, value.dtype)
+        finding = kernel.call_for((value,)).record(value)
     except Traced:
         return
     capture, ndim = capturing.by, _dimensions(bad, settings, value)
@@ -129,7 +128,6 @@ class Check(NamedTuple):
         return error
 
 
-@remembered("kernels")
 def _joining(count: int) -> Kernel:
     def join(before: Any, *findings: Any) -> Any:
         return jnp.where((before != 0).any(), before, jnp.concatenate(findings))
@@ -145,7 +143,7 @@ def nothing(count: int) -> np.ndarray:
 def joined(before: Any, findings: Sequence[Any]) -> Any:
     """The results of several checks as one value; if they have found something in an earlier call, that."""
     values = (before, *findings)
-    return _joining(len(findings)).call_for(values).record(*values)
+    return kernel_for(_joining, len(findings)).call_for(values).record(*values)
 
 
 class Findings:

@@ -32,9 +32,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad._src.caches import EXECUTABLE, Cache, Interned, weigh
-from tapegrad._src.execution.data.devices import jitted
-from tapegrad._src.execution.data.forks import refuse_forked
+from tapegrad._src.caches import EXECUTABLE, Cache, Interned, remembered, weigh
+from tapegrad._src.execution.data.devices import jitted, only_device, refuse_forked
 from tapegrad._src.execution.data.opaque import Meta, Opaque
 from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, SYMBOL, out_of_memory
 from tapegrad._src.execution.data.values import NUMBERS, DeferredValue, Traced, aval, materialized
@@ -42,9 +41,8 @@ from tapegrad._src.execution.recording.capturing import capturing, unwatched
 from tapegrad._src.execution.recording.execution_mode import is_recording
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.execution.tiers.entry import is_concrete, quietly, quietly_with
-from tapegrad._src.execution.tiers.flat import is_own
-from tapegrad._src.execution.tiers.host_trace import WIDE, Trace
-from tapegrad._src.execution.tiers.settings import Tier, hosted, one_cpu
+from tapegrad._src.execution.tiers.host_trace import WIDE, Trace, is_own
+from tapegrad._src.execution.tiers.settings import Tier, hosted
 from tapegrad._src.execution.tiers.tiered_kernel import Tiered, by_shapes
 from tapegrad._src.execution.tiers.xla_copies import LARGE
 from tapegrad._src.tape.modes import thread
@@ -162,7 +160,7 @@ class Kernel:
         self._tiered: Tiered | None = None
         self.run: Callable
         """Call it on arrays, Python numbers, or tracers, now, on the tier that is right."""
-        if arguments is not None and one_cpu():
+        if arguments is not None and only_device() is not None:
             self._tiered = Tiered(self._jitted, arguments, known, checked)
             self.run = self._tiered.entry()
         else:
@@ -330,22 +328,30 @@ class Shaped:
 
     def __init__(self, function: Callable, *, name: str, wide: bool = False, reuse: bool = False) -> None:
         self._function, self._name, self._wide, self._reuse = function, name, wide, reuse
-        self._kernels, self._dispatchers = Cache("kernels"), Cache("kernels")
+        self._kernels = Cache("kernels")
+
+    def _made(self, value: Any) -> tuple[Kernel, Callable]:
+        kernel = Kernel(self._function, name=self._name, wide=self._wide or value.dtype in WIDE, reuse=self._reuse)
+        return kernel, kernel.dispatcher()
 
     def of(self, value: Any) -> Kernel:
         """The kernel for arguments of which this is the first."""
         key = value.shape, value.dtype
-        kernel = self._kernels.get(key)
-        if kernel is None:
-            wide = self._wide or value.dtype in WIDE
-            kernel = self._kernels.keep(key, Kernel(self._function, name=self._name, wide=wide, reuse=self._reuse))
-        return kernel
+        return (self._kernels.get(key) or self._kernels.keep(key, self._made(value)))[0]
 
     def __call__(self, value: Any, *others: Any) -> Any:
-        key = value.shape, value.dtype
-        known = self._dispatchers
-        call = known.recent.get(key) or known.get(key) or known.keep(key, self.of(value).dispatcher())
-        return call(value, *others)
+        key, known = (value.shape, value.dtype), self._kernels
+        return (known.recent.get(key) or known.get(key) or known.keep(key, self._made(value)))[1](value, *others)
+
+
+@remembered("kernels")
+def kernel_for(make: Callable[..., Any], *facts: Any) -> Any:
+    """The kernel, or the function that runs one, that ``make`` gives for facts about arguments: made once for each.
+
+    >>> kernel_for(lambda name: Kernel(jnp.negative, name=name, wide=False), "neg").name
+    'neg'
+    """
+    return make(*facts)
 
 
 def materialized_or_raise(values: Sequence[Any]) -> tuple:

@@ -25,19 +25,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from tapegrad._src.caches import tabulated
 from tapegrad._src.execution.kernels.kernel import Kernel
 from tapegrad._src.execution.tiers.costs import is_worth_strips
 from tapegrad._src.execution.tiers.entry import Nothing, is_concrete, quietly, quietly_with
 from tapegrad._src.execution.tiers.host_trace import separated
 from tapegrad._src.execution.tiers.settings import Tier, awaiting_decisions, hosted, settings
 from tapegrad._src.execution.tiers.symbolic_trace import GeneralTrace
-from tapegrad._src.tape.sources import code_of, function_of
+from tapegrad._src.tape.kept import defined
 
 asarray = np.asarray
 
@@ -71,8 +69,7 @@ class SymbolicKernel:
         self._free = [names.index(name) for name in general.free]
         self._floats = [index for index, name in enumerate(names) if name[0] == "p"]
         self.key_names = [f"k{i}" for i in range(checked + len(self._free) + len(self._floats))]
-        types = tuple([one if isinstance(one, type) else None for one in examples])
-        self.run = function_of(_shared_code(types, len(self.key_names), checked, self.counts), "run", {
+        self.run = defined(shared_lines(examples, self.key_names, checked, self.counts), "run", {
             "quietly": self.quietly, "body": general.body, "array": np.array, "asarray": asarray,
             "is_concrete": is_concrete,
             **{f"dtype{i}": dtype for i, dtype in enumerate(general.dtypes)},
@@ -180,12 +177,6 @@ class FloatKernel:
 
 
 Symbolic = SymbolicKernel | FloatKernel
-
-
-@tabulated(1 << 10)
-def _shared_code(types: tuple, keys: int, checked: int, counts: bool) -> CodeType:
-    """The code of a shared entry for arguments of these types, None for arrays."""
-    return code_of("\n".join(shared_lines(types, [f"k{i}" for i in range(keys)], checked, counts)))
 
 
 def shared_lines(examples: Sequence[Any], keys: Sequence[str], checked: int, counts: bool = False) -> list[str]:

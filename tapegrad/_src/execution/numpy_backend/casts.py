@@ -8,8 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad._src.execution.numpy_backend.elementwise import is_complex, is_float, is_integer, part_of
-from tapegrad._src.execution.numpy_backend.operands import Operand, as_array, call, mapped, method, reshaped
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
+from tapegrad._src.execution.numpy_backend.operands import (
+    Operand,
+    Unwritable,
+    as_array,
+    call,
+    mapped,
+    method,
+    reshaped,
+    rule,
+)
 
 
 @rule("convert_element_type")

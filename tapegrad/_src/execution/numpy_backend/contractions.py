@@ -14,14 +14,15 @@ import numpy as np
 from tapegrad._src.execution.numpy_backend.expression import attribute
 from tapegrad._src.execution.numpy_backend.operands import (
     Operand,
+    Unwritable,
     are_known,
     as_array,
     by_ufunc,
     call,
     method,
     reshaped,
+    rule,
 )
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 from tapegrad._src.execution.numpy_backend.shapes import transposed
 
 

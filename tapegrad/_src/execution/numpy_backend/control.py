@@ -24,8 +24,7 @@ from tapegrad._src.execution.numpy_backend.expression import (
     Walrus,
     While,
 )
-from tapegrad._src.execution.numpy_backend.operands import Operand, call, constant
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
+from tapegrad._src.execution.numpy_backend.operands import Operand, Unwritable, call, constant, rule
 from tapegrad._src.execution.numpy_backend.shapes import clamped
 
 

@@ -18,7 +18,9 @@ import numpy as np
 
 from tapegrad._src.execution.numpy_backend.expression import Attribute
 from tapegrad._src.execution.numpy_backend.operands import (
+    RULES,
     Operand,
+    Unwritable,
     are_known,
     broadcast_shape,
     by_ufunc,
@@ -26,8 +28,8 @@ from tapegrad._src.execution.numpy_backend.operands import (
     constant,
     mapped,
     number,
+    rule,
 )
-from tapegrad._src.execution.numpy_backend.rules import RULES, Unwritable, rule
 
 UFUNCS = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,

@@ -30,8 +30,7 @@ from jax.custom_batching import custom_vmap
 from jax.extend.core import Primitive
 
 from tapegrad._src.execution.data.sizes import exporting
-from tapegrad._src.execution.numpy_backend.operands import call
-from tapegrad._src.execution.numpy_backend.rules import rule
+from tapegrad._src.execution.numpy_backend.operands import call, rule
 
 
 class Form(NamedTuple):

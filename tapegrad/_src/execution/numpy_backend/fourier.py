@@ -7,15 +7,13 @@ a small one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.operands import call
+from tapegrad._src.execution.numpy_backend.operands import Unwritable, call, rule
 from tapegrad._src.execution.numpy_backend.parts import compiled
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
 TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
 """XLA's kinds of transforms, by their numbers."""
@@ -35,7 +33,6 @@ def fft(writer: Any, equation: Any) -> Any:
     return call(TRANSFORMS[name], equation.full(0), len(lengths), *length)
 
 
-@cache
 def routine(name: str) -> Callable:
     """``c2c``, ``r2c`` or ``c2r`` of SciPy's.
 

@@ -23,6 +23,7 @@ import numpy as np
 from tapegrad._src.execution.numpy_backend.expression import ALL, Assign, Constant, Do, Index, Name, Slice, value_of
 from tapegrad._src.execution.numpy_backend.operands import (
     Operand,
+    Unwritable,
     are_known,
     as_array,
     broadcast,
@@ -33,8 +34,8 @@ from tapegrad._src.execution.numpy_backend.operands import (
     method,
     number,
     reshaped,
+    rule,
 )
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 from tapegrad._src.execution.numpy_backend.shapes import counted, fresh, transposed
 from tapegrad._src.execution.numpy_backend.writer import LARGEST
 

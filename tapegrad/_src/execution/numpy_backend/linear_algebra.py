@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.operands import call, method
+from tapegrad._src.execution.numpy_backend.operands import Unwritable, call, method, rule
 from tapegrad._src.execution.numpy_backend.parts import compiled
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
 PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 

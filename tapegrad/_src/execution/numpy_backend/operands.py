@@ -1,4 +1,9 @@
-"""Operands: arrays as they are written, and calls of NumPy's functions on them.
+"""Operands: arrays as they are written, and calls of NumPy's functions on them; equations, and rules for primitives.
+
+A rule says how NumPy computes one of jax's primitives; the table of them is ``RULES``. It is called ``rule(writer,
+equation)``, with a ``Writer`` of ``writer.py`` and an ``Equation``, and gives an ``Operand`` for each output of the
+equation, or an expression, of an array that has the output's shape; one, or a tuple of them. It may write statements
+before (``writer.named``), and raises ``Unwritable`` for what it does not know.
 
 Note [Host arrays]
 What a written function takes and gives are NumPy arrays: never NumPy's scalars, also where they have no dimensions. A
@@ -18,12 +23,13 @@ An operand that is no name is read once, by the equation that it is written into
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from jax.extend.core import JaxprEqn, Var
 
 from tapegrad._src.execution.numpy_backend.expression import Attribute, Constant, Invocation, Name, is_name, put_into
 
@@ -246,3 +252,55 @@ def along_rows(function: np.ufunc) -> Callable:
     by_rows.__name__ = f"{function.__name__}_by_rows"
     by_rows.ufunc = function  # type: ignore[attr-defined]
     return by_rows
+
+
+RULES: dict[str, Callable] = {}
+"""The rules by the names of the primitives."""
+
+
+def rule(*primitives: str) -> Callable[[Callable], Callable]:
+    """Make a function the rule of some primitives."""
+
+    def register(function: Callable) -> Callable:
+        for primitive in primitives:
+            assert primitive not in RULES, primitive
+            RULES[primitive] = function
+        return function
+
+    return register
+
+
+class Unwritable(Exception):
+    """A kernel has a primitive that has no rule, or is used in a way that its rule does not know; names it."""
+
+
+class Equation:
+    """An equation of a jaxpr, as rules see it.
+
+    Attributes:
+        primitive: its name; ``params``: its parameters.
+        operands: its inputs as they are written, perhaps not yet broadcast; ``avals``: their shapes and dtypes.
+        results: shapes and dtypes of its outputs; ``wanted``: which of them anybody reads.
+    """
+
+    def __init__(self, equation: JaxprEqn, operands: list[Operand], uses: Mapping[Var, int]) -> None:
+        self.primitive = equation.primitive.name
+        self.params = equation.params
+        self.operands = operands
+        self.avals: list[Any] = [atom.aval for atom in equation.invars]
+        self.results: list[Any] = [variable.aval for variable in equation.outvars]
+        self.wanted = [uses[variable] > 0 for variable in equation.outvars]
+
+    @property
+    def aval(self) -> Any:
+        """Shape and dtype of its only output."""
+        (aval,) = self.results
+        return aval
+
+    def full(self, index: int) -> Operand:
+        """An input, an array of the shape that its variable has."""
+        return broadcast(self.operands[index], self.avals[index].shape)
+
+    def inputs(self, first: int = 0, end: int | None = None) -> tuple[Operand, ...]:
+        """All inputs in full, or some."""
+        return tuple([self.full(index) for index in range(len(self.operands))[first:end]])

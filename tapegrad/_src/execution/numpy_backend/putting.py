@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._src.execution.numpy_backend.writer import HostCode
-from tapegrad._src.tape.sources import defined
+from tapegrad._src.tape.kept import defined
 
 PUT = "copyto"
 PRODUCTS = frozenset(("dot", "matmul", "vecdot", "einsum", "tensordot", "inner"))

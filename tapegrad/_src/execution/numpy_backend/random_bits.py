@@ -22,8 +22,7 @@ import numpy as np
 from jax.extend.core import Primitive
 
 from tapegrad._src.caches import memory
-from tapegrad._src.execution.numpy_backend.operands import call
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
+from tapegrad._src.execution.numpy_backend.operands import Unwritable, call, rule
 
 Pair = tuple[np.ndarray, np.ndarray]
 

@@ -19,6 +19,7 @@ from tapegrad._src.execution.numpy_backend.elementwise import (
 from tapegrad._src.execution.numpy_backend.expression import Infix, is_name
 from tapegrad._src.execution.numpy_backend.operands import (
     Operand,
+    Unwritable,
     are_known,
     as_array,
     bare,
@@ -27,8 +28,8 @@ from tapegrad._src.execution.numpy_backend.operands import (
     constant,
     method,
     number,
+    rule,
 )
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
 REDUCERS = {
     "reduce_sum": np.add,

@@ -10,9 +10,8 @@ import numpy as np
 
 from tapegrad._src.execution.numpy_backend.elementwise import is_complex, is_float, is_integer, ranks
 from tapegrad._src.execution.numpy_backend.expression import ALL, BACKWARDS, Index
-from tapegrad._src.execution.numpy_backend.operands import Operand, call, method
+from tapegrad._src.execution.numpy_backend.operands import Operand, Unwritable, call, method, rule
 from tapegrad._src.execution.numpy_backend.reductions import accumulated, is_summed_wide
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
 ACCUMULATORS = {
     "cumsum": np.add,

@@ -20,8 +20,7 @@ from tapegrad._src.execution.numpy_backend.expression import (
     Name,
     Slice,
 )
-from tapegrad._src.execution.numpy_backend.operands import Operand, broadcast, call, method, reshaped
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
+from tapegrad._src.execution.numpy_backend.operands import Operand, Unwritable, broadcast, call, method, reshaped, rule
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
 

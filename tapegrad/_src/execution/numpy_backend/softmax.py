@@ -24,9 +24,8 @@ import numpy as np
 
 from tapegrad._src.execution.numpy_backend.elementwise import is_infinite
 from tapegrad._src.execution.numpy_backend.expression import Name, is_name
-from tapegrad._src.execution.numpy_backend.operands import Operand, call
+from tapegrad._src.execution.numpy_backend.operands import RULES, Equation, Operand, call
 from tapegrad._src.execution.numpy_backend.reductions import LONGEST, ONES, WIDE_FLOATS
-from tapegrad._src.execution.numpy_backend.rules import RULES, Equation
 from tapegrad._src.tape.mechanisms import STEADY_ROWS
 
 RESHAPED = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims")

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.operands import Operand, mapped
-from tapegrad._src.execution.numpy_backend.rules import RULES
+from tapegrad._src.execution.numpy_backend.operands import RULES, Operand, mapped
 
 
 def polynomial(x: np.ndarray, coefficients: Sequence[Any]) -> np.ndarray:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.operands import call
-from tapegrad._src.execution.numpy_backend.rules import rule
+from tapegrad._src.execution.numpy_backend.operands import call, rule
 
 
 @rule("dim_as_value")

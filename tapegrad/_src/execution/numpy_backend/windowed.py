@@ -19,8 +19,7 @@ from tapegrad._src.execution.numpy_backend.contractions import cast, computed_op
 from tapegrad._src.execution.numpy_backend.convolutions import FORWARD, IMAGES, KERNEL, seen_in, way_of
 from tapegrad._src.execution.numpy_backend.expression import Constant, Lambda, Name
 from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
-from tapegrad._src.execution.numpy_backend.operands import Operand, are_known, call, constant
-from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
+from tapegrad._src.execution.numpy_backend.operands import Operand, Unwritable, are_known, call, constant, rule
 from tapegrad._src.execution.numpy_backend.shapes import transposed
 from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
 from tapegrad._src.execution.numpy_backend.winograd import tiles, winograd, winograd_between

@@ -9,7 +9,7 @@ reads::
     def body(x0, x1, x2):
         return multiply(x0, x2), multiply(x0, x1)
 
-How NumPy says an equation is a *rule*, one for each of jax's primitives, in the files beside this one (``rules.py``).
+How NumPy says an equation is a *rule*, one for each of jax's primitives, in files beside this one (``operands.py``).
 Rules give trees (``expression.py``), which one printer makes text of (``printing.py``). A kernel with a primitive that
 has no rule is ``Unwritable``: it is XLA's.
 """
@@ -40,7 +40,10 @@ from tapegrad._src.execution.numpy_backend.expression import (
     value_of,
 )
 from tapegrad._src.execution.numpy_backend.operands import (
+    RULES,
+    Equation,
     Operand,
+    Unwritable,
     are_known,
     bare,
     broadcast,
@@ -50,9 +53,8 @@ from tapegrad._src.execution.numpy_backend.operands import (
     put_last,
 )
 from tapegrad._src.execution.numpy_backend.printing import Printer, needed
-from tapegrad._src.execution.numpy_backend.rules import RULES, Equation, Unwritable
 from tapegrad._src.execution.state.threads import helpers
-from tapegrad._src.tape.sources import code_of, function_of
+from tapegrad._src.tape.kept import code_of, function_of
 
 LONGEST = 24
 """An expression of more nodes gets a name, for Python's parser and for readers."""

@@ -42,8 +42,7 @@ from tapegrad._src.execution.programs.releasing import WORTH, InstructionStep, P
 from tapegrad._src.execution.recording.program import Program, program_runner
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.execution.state.processes import processes
-from tapegrad._src.execution.tiers.background_compiler import Due, compiler
-from tapegrad._src.execution.tiers.settings import TierStats, hosted, in_background, settings, tier_stats
+from tapegrad._src.execution.tiers.settings import Due, TierStats, compiler, hosted, in_background, settings, tier_stats
 from tapegrad._src.execution.tiers.tiered_kernel import PATIENCE
 from tapegrad._src.execution.tiers.xla_copies import readable
 from tapegrad._src.progress import waiting

@@ -51,9 +51,8 @@ from tapegrad._src.execution.programs.running import (
 )
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.execution.state.processes import processes
-from tapegrad._src.execution.tiers.background_compiler import Due, compiler
 from tapegrad._src.execution.tiers.costs import XLA_ARRAY, XLA_CALL, memory_cost_of
-from tapegrad._src.execution.tiers.settings import in_background
+from tapegrad._src.execution.tiers.settings import Due, compiler, in_background
 from tapegrad._src.progress import waiting
 
 AT_ONCE, AT_ONCE_IN_LOOPS = 4096, 1024

@@ -39,8 +39,7 @@ from typing import Any
 import jax
 
 from tapegrad._src.doors import Door
-from tapegrad._src.execution.data.devices import device_of, get_default_device
-from tapegrad._src.execution.data.forks import refuse_forked
+from tapegrad._src.execution.data.devices import device_of, get_default_device, refuse_forked
 from tapegrad._src.execution.data.values import (
     NUMBERS,
     UNSEEN,

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from tapegrad._src.caches import Cache, remembered
+from tapegrad._src.caches import Cache
 from tapegrad._src.execution.data.devices import only_device
 from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad._src.execution.data.values import DeferredValue, Traced, materialized, new
 from tapegrad._src.execution.recording.program import recording
 from tapegrad._src.execution.tiers.costs import HOST_CALL, XLA_ARRAY, XLA_CALL
-from tapegrad._src.tape.sources import defined
+from tapegrad._src.tape.kept import defined
 
 MANY = 16
 """The Python that records a call of more arguments or results is not written down: to compile that takes longer."""
@@ -104,15 +104,8 @@ def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str])
     Where nothing is recorded now (Note [What is worth recording] in ``recording_policy.py``), it calls the kernel. It
     uses the names of ``recording_names``, and raises ``Traced``.
     """
-    absent = tuple(aval is None for aval in call.avals)
-    return _recording_lines(tuple(operands), tuple(results), absent, call.single)
-
-
-@remembered("written code")
-def _recording_lines(
-    operands: tuple[str, ...], results: tuple[str, ...], absent: tuple[bool, ...], single: bool
-) -> tuple[str, ...]:
-    arguments, targets = ", ".join(operands), ", ".join(results) + ("" if single else ",")
+    absent = [aval is None for aval in call.avals]
+    arguments, targets = ", ".join(operands), ", ".join(results) + ("" if call.single else ",")
     given: Iterable[str] = ()
     if max(len(operands), len(results)) > MANY:
         recorded: Iterable[str] = [f"{', '.join(results)}, = program.append(call, ({arguments},))"]

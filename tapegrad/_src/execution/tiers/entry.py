@@ -29,16 +29,13 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import CodeType
 from typing import Any
 
 import jax
 import numpy as np
 
-from tapegrad._src.caches import tabulated
 from tapegrad._src.execution.data.allocating import HUGE, align_in
 from tapegrad._src.execution.tiers.xla_copies import LARGE
-from tapegrad._src.tape.sources import code_of
 
 _quiet = contextvars.copy_context()
 _quiet.run(partial(np.seterr, all="ignore"))
@@ -108,9 +105,3 @@ def entry_lines(examples: Sequence[object], checked: int = 0) -> list[str]:
         f"            return failed({', '.join(['error', *arguments])})",
         f"    return other({passed})",
     ]
-
-
-@tabulated(1 << 10)
-def entry_code(types: tuple, checked: int) -> CodeType:
-    """The code of an entry for arguments of these types, None for arrays."""
-    return code_of("\n".join(entry_lines(types, checked)))

@@ -12,13 +12,13 @@ import numpy as np
 from jax import export
 
 from tapegrad._src.caches import remembered
+from tapegrad._src.execution.numpy_backend.operands import Unwritable
 from tapegrad._src.execution.numpy_backend.printing import symbolic
-from tapegrad._src.execution.numpy_backend.rules import Unwritable
 from tapegrad._src.execution.numpy_backend.writer import numbers_in, written_jaxpr
 from tapegrad._src.execution.recording.capturing import unwatched
 from tapegrad._src.execution.tiers.costs import Cost, cost_of
 from tapegrad._src.execution.tiers.host_trace import HostFunction, dtypes_of, results_in
-from tapegrad._src.tape.sources import defined
+from tapegrad._src.tape.kept import defined
 
 
 class GeneralTrace(NamedTuple):

@@ -38,10 +38,10 @@ import jax
 import numpy as np
 
 from tapegrad._src.caches import EXECUTABLE, weigh
-from tapegrad._src.execution.numpy_backend.rules import Unwritable
-from tapegrad._src.execution.tiers.background_compiler import Due, compiler
+from tapegrad._src.execution.data.devices import only_device
+from tapegrad._src.execution.numpy_backend.operands import Unwritable
 from tapegrad._src.execution.tiers.costs import NOTHING, Cost, is_worth_strips
-from tapegrad._src.execution.tiers.entry import NUMPY, Nothing, entry_code, is_concrete, quietly, quietly_with
+from tapegrad._src.execution.tiers.entry import NUMPY, Nothing, entry_lines, is_concrete, quietly, quietly_with
 from tapegrad._src.execution.tiers.host_trace import (
     HostFunction,
     Results,
@@ -51,18 +51,19 @@ from tapegrad._src.execution.tiers.host_trace import (
     taking_numbers,
 )
 from tapegrad._src.execution.tiers.settings import (
+    Due,
     Tier,
     awaiting_decisions,
     changing,
+    compiler,
     counters,
     hosted,
-    one_cpu,
     settings,
     unwritten,
 )
 from tapegrad._src.execution.tiers.stripped import Stripping
 from tapegrad._src.execution.tiers.xla_copies import COPYING, Borrowed, borrowing, xla_readable
-from tapegrad._src.tape.sources import function_of
+from tapegrad._src.tape.kept import defined
 from tapegrad._src.warn import warn
 
 PATIENCE = 1.0
@@ -116,8 +117,7 @@ class Tiered(Due):
         names: dict[str, Any] = {"failed": self._failed}
         for i, (shape, dtype) in enumerate(self._checked):
             names |= {f"shape{i}": shape, f"dtype{i}": dtype}
-        types = tuple([one if isinstance(one, type) else None for one in self.examples])
-        run = function_of(entry_code(types, len(self._checked)), "run", names)
+        run = defined(entry_lines(self.examples, len(self._checked)), "run", names)
         self._entry = weakref.ref(run)
         self.reset()
         awaiting_decisions.add(self)
@@ -346,7 +346,7 @@ class ByXla:
 
     def names(self, tiered: Tiered) -> dict[str, Any]:
         """As above."""
-        return {"other": tiered.by_xla if one_cpu() else tiered.kernel.xla, "ndarray": Nothing}
+        return {"other": tiered.kernel.xla if only_device() is None else tiered.by_xla, "ndarray": Nothing}
 
 
 class Cold:
@@ -403,7 +403,7 @@ MOST_SHAPES = 256
 
 def by_shapes(kernel: Any, entries: dict[tuple, Callable], *values: Any) -> Any:
     """Run a kernel that is called with arrays of any shapes; how, is remembered in ``entries``."""
-    if not all(map(is_concrete, values)) or not one_cpu():
+    if not all(map(is_concrete, values)) or only_device() is None:
         return kernel.xla(*values)
     key = tuple([(x.shape, x.dtype) if hasattr(x, "dtype") else type(x) for x in values])
     run = entries.get(key)
