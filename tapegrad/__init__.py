@@ -11,6 +11,7 @@ Examples in docstrings begin with this import, as PyTorch's do, and don't say it
 
 from math import e, inf, nan, pi
 
+from tapegrad._src.absent_modules import find_refused_modules
 from tapegrad._src.declaring import nothing_collected, on_demand
 
 with nothing_collected():  # half of the time that it takes
@@ -38,12 +39,13 @@ from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
 from tapegrad.version import __version__
 from tapegrad.viz import showing  # declares Tensor.graph
 
+find_refused_modules()
 newaxis = None
 globals().update({name: item for name, item in vars(dtypes).items() if isinstance(item, dtype)})
 
 attach()
 globals().update(NAMESPACES["torch"])
-del attach, dtypes, nothing_collected, showing, tensor_methods, NAMESPACES
+del attach, dtypes, find_refused_modules, nothing_collected, showing, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
 from tapegrad import (  # noqa: E402

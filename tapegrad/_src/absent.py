@@ -23,6 +23,15 @@ EXPORTS = (
     "torch.export.export gives a module's program as StableHLO; jax.export and jax.make_jaxpr do the like for "
     "functions on arrays: see tapegrad.interop.to_jax"
 )
+HOOKS = "XLA sums gradients within the step, and each process has as much of a batch: there is nothing to hook"
+STORES = "XLA carries arrays; a TCPStore carries what is none"
+PROGRAM = "processes run one program together here; objects go from one to another by send_object_list"
+PIPELINES = "XLA divides the work of a step among devices: see torch.distributed.tensor.parallel"
+FILES = "torch.distributed.checkpoint.save and load write and read what each process has"
+COMPILER = "XLA compiles; torch.compile gives it whole steps"
+META = "x.to('meta') gives a tensor without elements"
+SYMBOLS = "lengths that are not known are torch.export.Dim"
+PIPES = "PyTorch leaves pipes of data as they are, too; write a Dataset or an IterableDataset"
 MARKS = "jax.profiler.trace marks what XLA runs; torch.profiler tells of operators"
 
 ABSENT: dict[str, list[tuple[str, str]]] = {
@@ -82,19 +91,148 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             is_bf16_supported init"""),
     ],
     "torch.utils.data": [
-        ("PyTorch leaves pipes of data as they are, too; write a Dataset or an IterableDataset", """IterDataPipe
-            MapDataPipe DFIterDataPipe DataChunk datapipes functional_datapipe argument_validation runtime_validation
-            runtime_validation_disabled guaranteed_datapipes_determinism non_deterministic"""),
+        (PIPES, """IterDataPipe MapDataPipe DFIterDataPipe DataChunk datapipes functional_datapipe argument_validation
+            runtime_validation runtime_validation_disabled guaranteed_datapipes_determinism non_deterministic"""),
     ],
     "torch.distributed": [
-        ("XLA sums gradients within the step, and each process has as much of a batch: there is nothing to hook", """
-            Reducer Logger"""),
-        ("XLA carries arrays; a TCPStore carries what is none", "FileStore HashStore PrefixStore"),
+        (HOOKS, "Reducer Logger"),
+        (STORES, "FileStore HashStore PrefixStore"),
     ],
     "torch.distributed.rpc": [
-        ("processes run one program together here; objects go from one to another by send_object_list", """
-            init_rpc shutdown rpc_sync rpc_async remote RRef get_worker_info functions WorkerInfo BackendType
-            TensorPipeRpcBackendOptions"""),
+        (PROGRAM, """init_rpc shutdown rpc_sync rpc_async remote RRef get_worker_info functions WorkerInfo BackendType
+            RpcBackendOptions TensorPipeRpcBackendOptions"""),
+    ],
+    "torch.distributed.rpc.api": [
+        (PROGRAM, "_all_gather _barrier _require_initialized _wait_all get_worker_info rpc_sync rpc_async shutdown"),
+    ],
+    "torch.distributed.rpc.backend_registry": [
+        (PROGRAM, "register_backend init_backend construct_rpc_backend_options"),
+    ],
+    "torch._C._distributed_rpc": [
+        (PROGRAM, "PyRRef RpcAgent RpcBackendOptions WorkerInfo _is_current_rpc_agent_set"),
+    ],
+    "torch._C._distributed_c10d": [
+        (HOOKS, "Reducer Logger"),
+        (STORES, "FileStore HashStore PrefixStore"),
+        ("torch.distributed gives the groups of processes", "ProcessGroup Work"),
+    ],
+    "torch.distributed.autograd": [
+        ("a loss over a mesh, or of several processes, has gradients as any", """
+            backward get_gradients DistAutogradContext"""),
+    ],
+    "torch.distributed.optim": [
+        (PROGRAM, "DistributedOptimizer"),
+        (HOOKS, "PostLocalSGDOptimizer"),
+    ],
+    "torch.distributed.algorithms.ddp_comm_hooks": [
+        (HOOKS, "DDPCommHookType register_ddp_comm_hook"),
+    ],
+    "torch.distributed.algorithms.ddp_comm_hooks.default_hooks": [
+        (HOOKS, """allreduce_hook bf16_compress_hook bf16_compress_wrapper fp16_compress_hook fp16_compress_wrapper"""),
+    ],
+    "torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook": [
+        (HOOKS, "PowerSGDState powerSGD_hook batched_powerSGD_hook"),
+    ],
+    "torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook": [
+        (HOOKS, "PostLocalSGDState post_localSGD_hook"),
+    ],
+    "torch.distributed.algorithms.model_averaging.averagers": [
+        (HOOKS, "ModelAverager PeriodicModelAverager"),
+    ],
+    "torch.distributed.launcher": [
+        (DISTRIBUTED, "LaunchConfig elastic_launch launch_agent"),
+    ],
+    "torch.distributed.launcher.api": [
+        (DISTRIBUTED, "LaunchConfig elastic_launch launch_agent"),
+    ],
+    "torch.distributed.run": [
+        (DISTRIBUTED, "get_args_parser run"),
+    ],
+    "torch.distributed.pipelining": [
+        (PIPELINES, """pipeline pipe_split SplitPoint ScheduleGPipe Schedule1F1B ScheduleInterleaved1F1B PipelineStage
+            build_stage"""),
+    ],
+    "torch.distributed.checkpoint.default_planner": [
+        (FILES, "DefaultLoadPlanner DefaultSavePlanner"),
+    ],
+    "torch.distributed.checkpoint.format_utils": [
+        (FILES, """_EmptyStateDictLoadPlanner BroadcastingTorchSaveReader DynamicMetaLoadPlanner dcp_to_torch_save
+            torch_save_to_dcp"""),
+    ],
+    "torch.distributed.checkpoint.optimizer": [
+        ("set_optimizer_state_dict of torch.distributed.checkpoint.state_dict reads one",
+         "load_sharded_optimizer_state_dict"),
+    ],
+    "torch.distributed.checkpoint._consolidate_hf_safetensors": [
+        (FILES, "consolidate_safetensors_files"),
+    ],
+    "torch.numa.binding": [
+        (DISTRIBUTED, "AffinityMode NumaOptions"),
+    ],
+    "torch.cuda.profiler": [
+        (MARKS, "profile start stop init"),
+    ],
+    "torch.cuda.nccl": [
+        (DISTRIBUTED, "version all_reduce reduce broadcast all_gather reduce_scatter unique_id is_available"),
+    ],
+    "torch.cuda.memory": [
+        (MEMORY, """_record_memory_history _dump_snapshot _snapshot memory_summary memory_snapshot list_gpu_processes
+            memory_usage MemPool"""),
+    ],
+    "torch.onnx.symbolic_helper": [
+        (EXPORTS, "cast_pytorch_to_onnx parse_args _get_tensor_sizes _maybe_get_const _unimplemented"),
+    ],
+    "torch.onnx.symbolic_opset9": [
+        (EXPORTS, "softmax masked_fill"),
+    ],
+    "torch.onnx.symbolic_opset12": [
+        (EXPORTS, "dropout"),
+    ],
+    "torch.jit._recursive": [
+        ("there are no types of modules: scripted modules are Python", "concrete_type_store create_script_module"),
+    ],
+    "torch._inductor.codecache": [
+        (COMPILER, "extract_tensor_metadata_for_cache_key FxGraphCache PyCodeCache CppCodeCache"),
+    ],
+    "torch._inductor.cpu_vec_isa": [
+        (COMPILER, "pick_vec_isa valid_vec_isa_list"),
+    ],
+    "torch._inductor.cpp_builder": [
+        (COMPILER, "get_cpp_compiler CppBuilder"),
+    ],
+    "torch._inductor.runtime.cache_dir_utils": [
+        (COMPILER, "cache_dir default_cache_dir triton_cache_dir"),
+    ],
+    "torch._subclasses.meta_utils": [
+        (META, "MetaConverter"),
+    ],
+    "torch._subclasses.fake_tensor": [
+        (META, "FakeTensorConverter"),
+    ],
+    "torch.ao.quantization.fx._decomposed": [
+        (QUANTIZED, """quantize_per_tensor dequantize_per_tensor quantize_per_channel dequantize_per_channel
+            quantized_decomposed_lib"""),
+    ],
+    "torch.export._trace": [
+        (EXPORTS, "_export _export_to_torch_ir"),
+    ],
+    "torch.export.decomp_utils": [
+        ("run_decompositions() of an ExportedProgram says what it means here", "CustomDecompTable"),
+    ],
+    "torch.utils._sympy.numbers": [
+        (SYMBOLS, "IntInfinity NegativeIntInfinity"),
+    ],
+    "torch.utils._sympy.value_ranges": [
+        (SYMBOLS, "ValueRanges"),
+    ],
+    "torch.utils.data.datapipes.iter": [
+        (PIPES, "Batcher Collator Filter IterableWrapper Mapper Shuffler Zipper"),
+    ],
+    "torch.utils.data.datapipes.iter.combinatorics": [
+        (PIPES, "SamplerIterDataPipe ShufflerIterDataPipe"),
+    ],
+    "torch.utils.data.graph_settings": [
+        (PIPES, "apply_shuffle_settings apply_random_seed get_all_graph_pipes"),
     ],
     "torch.cuda": [
         (STREAMS, """ExternalStream graphs make_graphed_callables is_current_stream_capturing"""),
@@ -183,7 +321,17 @@ def refused(full: str, advice: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-class RefusedClass:
+class _RefusedKind(type):
+    """The class of refused classes: what is read of one is refused when it is called, too."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__") or "refusal" not in vars(cls):  # a user's class has what its body says
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        full, advice = cls.refusal
+        return refused(f"{full}{cls.__name__ if full.endswith('.') else ''}.{name}", advice)
+
+
+class RefusedClass(metaclass=_RefusedKind):
     """A class that libraries ask for when they are imported; it is refused when it is used.
 
     Raises:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.once("reads the source")
 
 FLOORS = [
     ["__future__", "absent", "torch_version", "version", "warn"],
-    ["as_torch", "caches", "declaring", "doors", "errors", "progress"],
+    ["absent_modules", "as_torch", "caches", "declaring", "doors", "errors", "progress"],
     ["tape"],
     ["engine"],
     ["execution"],

@@ -100,3 +100,124 @@ def _to_dense(self: Tensor, dtype: Any = None, masked_grad: bool | None = None) 
         "Could not run 'aten::_to_dense' with arguments from the 'CPU' backend. This could be because the operator "
         "doesn't exist for this backend: to_dense() gives a dense tensor as it is"
     )
+
+
+@public("torch", "Tensor", in_place=False, out=False)
+def slice_inverse(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The tensor of which ``input`` is a slice: as it lies in memory, with the shape and the strides of ``src``.
+
+    Args:
+        input: a slice of a tensor.
+        src: a tensor that lies as the one which was sliced.
+        dim, start, end, step: how it was sliced; they are not looked at.
+
+    Raises:
+        RuntimeError: the memory is too small.
+
+    >>> x = torch.arange(4.0)
+    >>> x[1:3].slice_inverse(x)
+    tensor([0., 1., 2., 3.])
+    """
+    return input.as_strided(src.shape, src.stride(), src.storage_offset())
+
+
+@public("Tensor")
+def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
+    """What a view shows of its base, of another base.
+
+    Args:
+        new_base: a tensor of the same shape and strides as the base.
+
+    Returns:
+        a view of it; None if this tensor is no view, or the other base differs.
+
+    >>> torch.zeros(2, 3)[1]._view_func(torch.ones(2, 3))
+    tensor([1., 1., 1.])
+    """
+    base = self._base
+    if base is None or laid_out(new_base) != laid_out(base):
+        return None
+    return new_base.as_strided(self.shape, self.stride(), self.storage_offset())
+
+
+def laid_out(tensor: Tensor) -> tuple[Any, ...]:
+    """The shape, the strides and the place of a tensor in its memory."""
+    return tensor.shape, tensor.stride(), tensor.storage_offset()
+
+
+@public("Tensor")
+def _view_func_unsafe(self: Tensor, new_base: Tensor) -> Tensor | None:
+    """``_view_func``, which here always checks.
+
+    Args:
+        new_base: as there.
+    """
+    return _view_func(self, new_base)
+
+
+@public("Tensor")
+def _rev_view_func_unsafe(self: Tensor, new_view: Tensor) -> Tensor:
+    """Refused: views are not turned around.
+
+    Args:
+        new_view: a view of the base that is wanted.
+
+    Raises:
+        RuntimeError: always.
+    """
+    raise RuntimeError("No _rev_view_func() found")
+
+
+@public("Tensor")
+def index(self: Tensor, positions: Any, dims: Any) -> Any:
+    """Refused: there are no dimensions as objects here.
+
+    Args:
+        positions: places of dimensions.
+        dims: the objects.
+
+    Raises:
+        NotImplementedError: always; it says what to do instead.
+    """
+    raise NotImplementedError(
+        "functorch.dim is not in tapegrad (yet): torch.vmap maps over a dimension, and torch.einsum names them"
+    )
+
+
+@public("Tensor")
+def _nested_tensor_size(self: Tensor) -> Tensor:
+    """The shapes of the entries of a nested tensor of the strided layout, a row for each.
+
+    Raises:
+        NotImplementedError: the tensor is not nested.
+    """
+    raise _only_nested("_nested_tensor_size")
+
+
+@public("Tensor")
+def _nested_tensor_strides(self: Tensor) -> Tensor:
+    """The strides of the entries of a nested tensor of the strided layout, a row for each.
+
+    Raises:
+        NotImplementedError: the tensor is not nested.
+    """
+    raise _only_nested("_nested_tensor_strides")
+
+
+@public("Tensor")
+def _nested_tensor_storage_offsets(self: Tensor) -> Tensor:
+    """The places where the entries of a nested tensor of the strided layout begin in its buffer.
+
+    Raises:
+        NotImplementedError: the tensor is not nested.
+    """
+    raise _only_nested("_nested_tensor_storage_offsets")
+
+
+def _only_nested(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. This could be because the operator "
+        "doesn't exist for this backend: it is for nested tensors of the strided layout"
+    )
