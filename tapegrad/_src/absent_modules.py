@@ -47,7 +47,7 @@ class RefusedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Let it refuse what it is asked for."""
         made: Any = module
-        made.__doc__ = "Refused: what PyTorch has in this module can be imported, and says what to do when it is called."
+        made.__doc__ = "Refused: what PyTorch has here can be imported, and says what to do when it is called."
         made.__getattr__ = refusing(module.__name__)
 
 

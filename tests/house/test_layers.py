@@ -38,8 +38,8 @@ FLOORS = [
     ["distributed", "viz"],
     [
         "_C", "_VF", "__config__", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards", "_inductor", "_ops",
-        "_prims_common", "_refs", "_tensor", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
-        "functional", "_subclasses", "futures", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
+        "_prims_common", "_refs", "_tensor", "_tensor_str", "_utils", "accelerator", "backends", "classes", "cpu", "cuda",
+        "fft", "functional", "_subclasses", "futures", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
         "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "signal", "special",
         "storage", "types", "xpu",
     ],
@@ -114,7 +114,8 @@ ORDERS = {
         "writes.out", "outside", "placement", "writes.views", "writes", "function_modes", "overriding",
         "wrapper_subclass", "subclass", "protocols", "kinds", "scripting",
         "device_names.accelerator", "device_names.cpu", "device_names.cuda", "device_names.streams",
-        "device_names.gpus", "device_names.other_devices", "device_names", "symbolic", "checking", "asked", "attach",
+        "device_names.gpus", "device_names.other_devices", "device_names", "symbolic", "checking", "asked", "fusers",
+        "attach",
     ],
     "complex32": ["tensor", "refusals", "views", "computing", "attributes"],
     "autograd": [
@@ -127,7 +128,7 @@ ORDERS = {
         "backward_hook",  # from here on: what backward does not share
         "custom_op_node", "registered_ops", "custom_ops", "dispatch_keys", "aten_kernels", "libraries",
         "nonfinite", "anomaly_mode", "tensor_methods", "functional", "gradcheck", "profiling", "profiler",
-        "profiler_util",
+        "profiler_util", "profiler_legacy",
     ],
     "compiler": [
         *(f"guards.{name}" for name in """trace_rules locations code appended allowed what_ran watching reachable

@@ -129,7 +129,7 @@ def has_parts(value: Any) -> bool:
     return isinstance(value, (types.ModuleType, type)) or type(value).__name__ in ("_Ops", "_OpNamespace")
 
 
-OTHERS = "torch.ops torch.classes".split()
+OTHERS = ["torch.ops", "torch.classes"]
 """Where PyTorch has names of other libraries, too: any that one asks for."""
 
 
@@ -165,7 +165,7 @@ def missing(library: types.ModuleType, names: Iterable[str]) -> list[str]:
     return [name for name in names if value_of(library, name) is MISSING]
 
 
-def report() -> None:
+def report() -> int:
     """Print how many of the names tapegrad has, which it has not, and which are refused when they are called."""
     import tapegrad
     from tapegrad._src.absent import is_stand_in
@@ -175,10 +175,12 @@ def report() -> None:
     present = {name: count for name, count in names.items() if name not in lacking}
     refused = [name for name in present if is_stand_in(value_of(tapegrad, name))]
     uses, used = sum(names.values()), sum(present.values())
-    print(f"{len(present):,} of {len(names):,} names that {len(COUNTED.split())} libraries import ({len(present) / len(names):.1%});")
+    share, libraries = len(present) / len(names), len(COUNTED.split())
+    print(f"{len(present):,} of {len(names):,} names that {libraries} libraries import ({share:.1%});")
     print(f"{used:,} of {uses:,} uses, each library's of a name counted once ({used / uses:.1%})")
     print(f"{len(refused)} of those that are there are refused when they are called: {', '.join(refused)}")
     print("missing:", *(f"{names[name]:4} {name}" for name in lacking), sep="\n")
+    return 0
 
 
 def fetched(name: str, folder: Path) -> Path:
@@ -213,9 +215,9 @@ def used_by(wheel: Path) -> set[str]:
 
 def count(folder: Path) -> None:
     """Fetch the libraries, count what they import, and write the list again."""
-    import torch
-
-    users: Counter[str] = Counter(dict.fromkeys(ASKED.split(), 0))
+    torch = importlib.import_module("torch")
+    users: Counter[str] = Counter()
+    users.update(dict.fromkeys(ASKED.split(), 0))
     for name in COUNTED.split():
         known = {known_part(torch, full) for full in used_by(fetched(name, folder))}
         users.update(full for full in known if full)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad._src.bindings.declaration.registry import public
-from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16, float32
+from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16, float32, int32, int64
 from tapegrad._src.functions.activations import gelu, relu
-from tapegrad._src.functions.matmul import addmm
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.creation import arange
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.functions.matmul import addmm, grouped_mm
+from tapegrad._src.functions.sorting import searchsorted
 from tapegrad._src.tensor.tensor import Tensor
 
 
@@ -125,7 +129,7 @@ def slice_inverse(
 
 @public("Tensor")
 def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
-    """What a view shows of its base, of another base.
+    """The part of another base that this view shows of its own.
 
     Args:
         new_base: a tensor of the same shape and strides as the base.
@@ -221,3 +225,77 @@ def _only_nested(name: str) -> NotImplementedError:
         f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. This could be because the operator "
         "doesn't exist for this backend: it is for nested tensors of the strided layout"
     )
+
+
+@public("torch", native=True)
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The shape of a tensor, as a tensor.
+
+    Args:
+        input: the tensor.
+
+    >>> torch._shape_as_tensor(torch.ones(2, 3))
+    tensor([2, 3])
+    """
+    return tensor([*input.shape], dtype=int64)
+
+
+@public("torch", native=True)
+def _has_compatible_shallow_copy_type(input: Tensor, other: Tensor) -> bool:
+    """Tell whether one tensor may take the other's memory: tensors of one device and one layout may.
+
+    Args:
+        input, other: the tensors.
+
+    >>> torch._has_compatible_shallow_copy_type(torch.ones(1), torch.ones(2))
+    True
+    """
+    return input.device.type == other.device.type and input.layout == other.layout
+
+
+@public("torch", native=True)
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """The coordinates of elements of which the row's ends are known.
+
+    Args:
+        crow_indices: the ends of rows, with 0 before them.
+        col_indices: the column of each element.
+        out_int32: whether they are in int32.
+        transpose: whether columns stand before rows.
+
+    >>> torch._convert_indices_from_csr_to_coo(torch.tensor([0, 1, 3]), torch.tensor([1, 0, 1]))
+    tensor([[0, 1, 1],
+            [1, 0, 1]])
+    """
+    rows = arange(len(crow_indices) - 1).repeat_interleave(crow_indices.diff())
+    pair = (col_indices, rows) if transpose else (rows, col_indices)
+    return stack([one.to(int32 if out_int32 else int64) for one in pair])
+
+
+@public("torch", native=True)
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """The ends of rows, with 0 before them, of elements whose rows are known.
+
+    Args:
+        input: the row of each element, rising.
+        size: the number of rows.
+        out_int32: whether they are in int32.
+
+    >>> torch._convert_indices_from_coo_to_csr(torch.tensor([0, 1, 1]), 2)
+    tensor([0, 1, 3])
+    """
+    return searchsorted(input, arange(size + 1, dtype=input.dtype), out_int32=out_int32)
+
+
+@public("torch", native=True)
+def _grouped_mm(
+    input: Tensor, mat2: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
+) -> Tensor:
+    """``torch.nn.functional.grouped_mm``.
+
+    Args:
+        input, mat2, offs, bias, out_dtype: as there.
+    """
+    return grouped_mm(input, mat2, offs=offs, bias=bias, out_dtype=out_dtype)
