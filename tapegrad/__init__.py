@@ -70,7 +70,7 @@ from tapegrad import (  # noqa: E402
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(__name__, {
     __name__: """_VF __config__ __future__ _custom_ops _decomp _dynamo _functorch _guards _higher_order_ops
-        _inductor _jit_internal _prims_common _refs _tensor _tensor_str _utils amp ao backends classes compiler cpu
+        _inductor _jit_internal _prims_common _refs _tensor _tensor_str _utils amp ao backends compiler cpu
         distributed distributions export func futures fx hub jit library mps mtia multiprocessing nested onnx optim
         profiler quantization quasirandom serialization sparse storage testing torch_version types utils viz
         xpu""",
@@ -79,6 +79,7 @@ __getattr__, __dir__ = on_demand(__name__, {
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
         set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
+    "tapegrad._classes": "classes",
     "tapegrad._higher_order_ops.cond": "cond",
     "tapegrad._higher_order_ops.while_loop": "while_loop",
     "tapegrad.amp.grad_scaler": "GradScaler",

@@ -55,7 +55,7 @@ from tapegrad._src.execution.data.promotion import can_cast as can_cast
 cdouble: _dtype
 cfloat: _dtype
 chalf: _dtype
-from tapegrad import classes as classes
+from torch import classes as classes
 from tapegrad.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from tapegrad.interop.compare import compare as compare
 from tapegrad.compiler.step import compile as compile

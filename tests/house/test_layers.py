@@ -37,9 +37,10 @@ FLOORS = [
     ["fx"],
     ["distributed", "viz"],
     [
-        "_C", "_VF", "__config__", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards", "_inductor", "_ops",
-        "_prims_common", "_refs", "_tensor", "_tensor_str", "_utils", "accelerator", "backends", "classes", "cpu", "cuda",
-        "fft", "functional", "_subclasses", "futures", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
+        "_C", "_VF", "__config__", "_classes", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards",
+        "_inductor", "_ops", "_prims_common", "_refs", "_tensor", "_tensor_str", "_utils", "accelerator", "backends",
+        "cpu", "cuda", "fft", "functional", "_subclasses", "futures", "hub", "jit", "library", "linalg", "masked",
+        "mps", "mtia",
         "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "signal", "special",
         "storage", "types", "xpu",
     ],
