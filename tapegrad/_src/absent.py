@@ -7,6 +7,7 @@ which a test demands.
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, ClassVar, NoReturn
@@ -444,7 +445,7 @@ def refused(full: str, advice: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-class _RefusedKind(type):
+class _RefusedKind(ABCMeta):  # so that users' classes may be abstract, too
     """The class of refused classes: what is read of one is refused when it is called, too."""
 
     def __getattr__(cls, name: str) -> Any:

@@ -1,5 +1,6 @@
 """Names that libraries import from PyTorch's insides, and what they do: next to PyTorch, and where that is refused."""
 
+import abc
 import importlib
 
 import pytest
@@ -153,7 +154,7 @@ def test_what_is_read_of_a_refused_class_is_refused():
     with pytest.raises(NotImplementedError, match=r"FullyShardedDataParallel\.state_dict_type is not in tapegrad"):
         parallel.state_dict_type()
 
-    class Users(parallel):
+    class Users(parallel, abc.ABC):
         pass
 
     assert not hasattr(Users, "state_dict_type") and not hasattr(parallel, "__sinn__")

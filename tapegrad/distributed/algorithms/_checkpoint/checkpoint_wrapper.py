@@ -95,7 +95,8 @@ class CheckpointWrapper(ActivationWrapper):
     ) -> None:  # fmt: skip
         super().__init__(mod)
         self.checkpoint_impl = checkpoint_impl
-        reentrant = {"use_reentrant": checkpoint_impl is CheckpointImpl.REENTRANT} if checkpoint_fn is None else {}
+        way = {"use_reentrant": checkpoint_impl is CheckpointImpl.REENTRANT}
+        reentrant: dict[str, Any] = way if checkpoint_fn is None else {}
         self.checkpoint_fn = partial(checkpoint_fn or checkpoint, **reentrant, **checkpoint_fn_kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
