@@ -9,8 +9,10 @@ tensor([3., 3., 3.])
 Examples in docstrings begin with this import, as PyTorch's do, and don't say it.
 """
 
+import sys
 from math import e, inf, nan, pi
 
+from tapegrad._src.absent_modules import find_refused_modules
 from tapegrad._src.declaring import nothing_collected, on_demand
 
 with nothing_collected():  # half of the time that it takes
@@ -38,12 +40,15 @@ from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
 from tapegrad.version import __version__
 from tapegrad.viz import showing  # declares Tensor.graph
 
+find_refused_modules()
 newaxis = None
 globals().update({name: item for name, item in vars(dtypes).items() if isinstance(item, dtype)})
 
 attach()
 globals().update(NAMESPACES["torch"])
-del attach, dtypes, nothing_collected, showing, tensor_methods, NAMESPACES
+legacy_contiguous_format = NAMESPACES["torch"]["contiguous_format"]
+torch = sys.modules[__name__]  # PyTorch has that, too, and libraries say torch.torch.Tensor
+del attach, dtypes, find_refused_modules, nothing_collected, showing, sys, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
 from tapegrad import (  # noqa: E402
@@ -74,12 +79,15 @@ __getattr__, __dir__ = on_demand(__name__, {
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
         set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
+    "tapegrad._classes": "classes",
     "tapegrad._higher_order_ops.cond": "cond",
     "tapegrad._higher_order_ops.while_loop": "while_loop",
     "tapegrad.amp.grad_scaler": "GradScaler",
     "tapegrad._src.bindings.device_names.streams": "Event Stream",
-    "tapegrad.ao.quantization.schemes": """per_channel_affine per_channel_affine_float_qparams per_channel_symmetric
-        per_tensor_affine per_tensor_symmetric qint32 qint8 qscheme quint2x4 quint4x2 quint8""",
+    "tapegrad.nested.strided": "_nested_compute_contiguous_strides_offsets _nested_view_from_buffer",
+    "tapegrad.ao.quantization.schemes": """float4_e2m1fn_x2 float8_e8m0fnu int1 int2 int3 int4 int5 int6 int7
+        uint1 uint2 uint3 uint4 uint5 uint6 uint7 per_channel_affine per_channel_affine_float_qparams
+        per_channel_symmetric per_tensor_affine per_tensor_symmetric qint32 qint8 qscheme quint2x4 quint4x2 quint8""",
     "tapegrad.as_torch": "install",
     "tapegrad.compiler.step": "compile",
     "tapegrad.func.mapping": "vmap",
@@ -101,6 +109,7 @@ __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad.viz.explanations.watching": "watch",
 })
 on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parallel": "DistributedDataParallel"})
+on_demand("tapegrad.jit", {"tapegrad.futures": "Future"})
 on_demand("tapegrad.nn", {"tapegrad.ao.nn": "qat"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
 on_demand("tapegrad._src.bindings.layout_methods", {"tapegrad.sparse.conversion": "from_dense mask_of"})
@@ -114,4 +123,4 @@ on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})
 on_demand("tapegrad.utils.module_tracker", {"tapegrad.viz.explanations.tracking": "ModuleTracker"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode register_flop_formula"})
 del on_demand
-__all__ = [name for name in __dir__() if not name.startswith("_")]
+__all__ = [name for name in __dir__() if not name.startswith("_") and name != "torch"]

@@ -55,6 +55,7 @@ from tapegrad._src.execution.data.promotion import can_cast as can_cast
 cdouble: _dtype
 cfloat: _dtype
 chalf: _dtype
+from torch import classes as classes
 from tapegrad.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from tapegrad.interop.compare import compare as compare
 from tapegrad.compiler.step import compile as compile
@@ -84,11 +85,13 @@ from tapegrad._src.execution.data.dtypes import finfo as finfo
 float: _dtype
 float16: _dtype
 float32: _dtype
+float4_e2m1fn_x2: QuantizedDtype
 float64: _dtype
 float8_e4m3fn: _dtype
 float8_e4m3fnuz: _dtype
 float8_e5m2: _dtype
 float8_e5m2fnuz: _dtype
+float8_e8m0fnu: QuantizedDtype
 from tapegrad.interop.arrays import from_jax_array as from_jax_array
 from tapegrad import func as func
 from tapegrad import functional as functional
@@ -111,9 +114,16 @@ inf: _float
 from tapegrad.autograd.grad_mode import inference_mode as inference_mode
 from tapegrad.as_torch.standing import install as install
 int: _dtype
+int1: QuantizedDtype
 int16: _dtype
+int2: QuantizedDtype
+int3: QuantizedDtype
 int32: _dtype
+int4: QuantizedDtype
+int5: QuantizedDtype
+int6: QuantizedDtype
 int64: _dtype
+int7: QuantizedDtype
 int8: _dtype
 from tapegrad import interop as interop
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -124,6 +134,7 @@ from tapegrad.amp.autocast_mode import is_autocast_enabled as is_autocast_enable
 from tapegrad.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from tapegrad.errors import is_warn_always_enabled as is_warn_always_enabled
 from tapegrad import jit as jit
+legacy_contiguous_format: _memory_format
 from tapegrad import library as library
 from tapegrad import linalg as linalg
 from tapegrad.serialization.loading import load as load
@@ -190,9 +201,16 @@ from tapegrad.autograd.subgradient import subgradient as subgradient
 from tapegrad import testing as testing
 from tapegrad import torch_version as torch_version
 from tapegrad import types as types
+uint1: QuantizedDtype
 uint16: _dtype
+uint2: QuantizedDtype
+uint3: QuantizedDtype
 uint32: _dtype
+uint4: QuantizedDtype
+uint5: QuantizedDtype
+uint6: QuantizedDtype
 uint64: _dtype
+uint7: QuantizedDtype
 uint8: _dtype
 from tapegrad import utils as utils
 from tapegrad import version as version
@@ -228,6 +246,7 @@ LongTensor: _type[Tensor]
 ShortStorage: _type[Tensor]
 ShortTensor: _type[Tensor]
 Storage: _type[Tensor]
+from tapegrad._src.bindings.state.storages import UntypedStorage as StorageBase
 from tapegrad._src.bindings.state.storages import TypedStorage as TypedStorage
 from tapegrad._src.bindings.state.storages import UntypedStorage as UntypedStorage
 def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex = ..., alpha: _complex = ..., use_gelu: _bool = ...) -> Tensor:
@@ -262,6 +281,10 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: T
     """Tensors, each padded with zeros at the end of dimension ``dim`` and cut into as many chunks, of which those with"""
 def _conj(input: Tensor | _Number) -> Tensor:
     """The complex conjugate, as a view of the same memory; of a real tensor, the tensor itself."""
+def _convert_indices_from_coo_to_csr(input: Tensor, size: _int, *, out_int32: _bool = ...) -> Tensor:
+    """The ends of rows, with 0 before them, of elements whose rows are known."""
+def _convert_indices_from_csr_to_coo(crow_indices: Tensor, col_indices: Tensor, *, out_int32: _bool = ..., transpose: _bool = ...) -> Tensor:
+    """The coordinates of elements of which the row's ends are known."""
 @overload
 def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int], target_lengths: Sequence[_int], blank: _int = ..., zero_infinity: _bool = ...) -> tuple[Tensor, Tensor]:
     """The loss of each sequence, and the logarithms from which it and its gradient are computed."""
@@ -645,6 +668,10 @@ def _foreach_trunc_(self: Sequence[Tensor]) -> Any:
     """``trunc`` of each tensor of a list: the tensors themselves, written to."""
 def _foreach_zero_(self: Sequence[Tensor]) -> list[Tensor]:
     """Write zeros to each tensor of a list."""
+def _grouped_mm(input: Tensor, mat2: Tensor, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: Any = ...) -> Tensor:
+    """``torch.nn.functional.grouped_mm``."""
+def _has_compatible_shallow_copy_type(input: Tensor, other: Tensor) -> _bool:
+    """Tell whether one tensor may take the other's memory: tensors of one device and one layout may."""
 def _is_all_true(input: Tensor) -> Tensor:
     """Tell whether all elements of booleans are true, as a tensor."""
 def _is_any_true(input: Tensor) -> Tensor:
@@ -669,6 +696,8 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tenso
     """Samples of the Dirichlet distributions whose parameters are the rows of ``input``."""
 def _segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Scalar | None = ...) -> Tensor:
     """``segment_reduce``, under its old name."""
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The shape of a tensor, as a tensor."""
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, grad_input: Tensor | None = ...) -> Tensor:
     """The gradient of ``softmax``, from that of its result and the result."""
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
@@ -2226,6 +2255,8 @@ def sinh_(input: Tensor) -> Tensor:
     """In-place version of ``sinh``."""
 def slice_copy(input: Tensor, dim: _int = ..., start: _int | Tensor | None = ..., end: _int | Tensor | None = ..., step: _int | Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
     """What ``slice`` shows, as a tensor of its own; it takes and raises what ``slice`` does."""
+def slice_inverse(input: Tensor, src: Tensor, dim: _int = ..., start: _int | Tensor | None = ..., end: _int | Tensor | None = ..., step: _int | Tensor = ...) -> Tensor:
+    """The tensor of which ``input`` is a slice: as it lies in memory, with the shape and the strides of ``src``."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | Tensor | None = ..., end: _int | Tensor | None = ..., step: _int | Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
     """``input`` with ``src`` in place of a slice of dimension ``dim``, as a new tensor."""
 def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = ...) -> return_types.slogdet:

@@ -3,7 +3,7 @@
 from tapegrad._src.absent import refusing
 
 __getattr__ = refusing(__name__)
-__all__ = ["active_fake_mode", "detect_fake_mode"]
+__all__ = ["TracingContext", "active_fake_mode", "detect_fake_mode"]
 
 
 def active_fake_mode() -> None:
@@ -16,3 +16,15 @@ def active_fake_mode() -> None:
 
 def detect_fake_mode(inputs: object = None) -> None:
     """None, whatever is given."""
+
+
+class TracingContext:
+    """The state of PyTorch's tracer while it traces a program, which it never does here."""
+
+    @staticmethod
+    def try_get() -> None:
+        """None: nothing is being traced.
+
+        >>> TracingContext.try_get() is None
+        True
+        """

@@ -9,15 +9,20 @@ from typing import Any
 
 from tapegrad._src.absent import refused, refusing
 from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.devices import device
 from tapegrad._src.execution.data.dtypes import dtype, get_default_dtype
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = [
-    "ELEMENTWISE_TYPE_PROMOTION_KIND", "canonicalize_dim", "canonicalize_dims", "corresponding_complex_dtype",
-    "corresponding_real_dtype", "dtype_to_type", "elementwise_dtypes", "is_boolean_dtype", "is_complex_dtype",
-    "is_float_dtype", "is_integer_dtype", "is_same_shape", "make_contiguous_strides_for", "same_shape", "type_to_dtype",
+    "ELEMENTWISE_TYPE_PROMOTION_KIND", "DeviceLikeType", "canonicalize_dim", "canonicalize_dims",
+    "corresponding_complex_dtype", "corresponding_real_dtype", "dtype_to_type", "elementwise_dtypes",
+    "is_boolean_dtype", "is_complex_dtype", "is_contiguous_or_false", "is_float_dtype",
+    "is_integer_dtype", "is_same_shape",
+    "make_contiguous_strides_for", "same_shape", "type_to_dtype",
 ]  # fmt: skip
 
 __getattr__ = refusing(__name__)
+DeviceLikeType = str | device | int
 elementwise_dtypes = refused(
     "torch._prims_common.elementwise_dtypes", "torch.result_type gives the dtype of what is computed with two operands"
 )
@@ -154,3 +159,12 @@ def same_shape(a: Sequence[int], b: Sequence[int]) -> bool:
 
 
 is_same_shape = same_shape
+
+
+def is_contiguous_or_false(a: Tensor) -> bool:
+    """Tell whether the elements of a tensor lie in a row; lengths are always known here.
+
+    >>> is_contiguous_or_false(torch.ones(2, 3)), is_contiguous_or_false(torch.ones(2, 3).t())
+    (True, False)
+    """
+    return a.is_contiguous()

@@ -2,6 +2,7 @@
 
 from tapegrad._src.absent import refusing
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.serialization.rebuild import _rebuild_from_type_v2
 
 __getattr__ = refusing(__name__)
-__all__ = ["Tensor"]
+__all__ = ["Tensor", "_rebuild_from_type_v2"]

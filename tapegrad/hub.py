@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+import importlib
 import os
 import re
 import shutil
@@ -168,6 +169,37 @@ def _cached(github: str, force_reload: bool, trust_repo: bool | str, verbose: bo
     if verbose:
         sys.stderr.write(f"Using cache found in {folder}\n")
     return folder
+
+
+def __getattr__(name: str) -> Any:
+    if name != "tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = find_spec("tqdm")
+    return _NoBar if found is None else importlib.import_module("tqdm.auto").tqdm
+
+
+class _NoBar:
+    """In the place of a bar of tqdm's, where that isn't installed: the items, and nothing to see.
+
+    Args:
+        iterable: the items.
+        options: how a bar would look.
+    """
+
+    def __init__(self, iterable: Any = (), **options: Any) -> None:
+        self.iterable = iterable
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.iterable)
+
+    def __enter__(self) -> _NoBar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is to be closed."""
+
+    def update(self, n: float = 1) -> None:
+        """Nothing is shown."""
 
 
 REFS = ("main", "master")

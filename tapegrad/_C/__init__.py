@@ -19,6 +19,7 @@ from tapegrad._src.bindings.subclass import (
     DisableTorchFunctionSubclass,
     _disabled_torch_function_impl,
 )
+from tapegrad._src.declaring import on_demand
 from tapegrad._src.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
 from tapegrad._src.tape.node import Node as _Node
 from tapegrad._src.tensor.tensor import Tensor as _Tensor
@@ -62,6 +63,13 @@ from tapegrad.autograd.registered_ops import below_autograd as _AutoDispatchBelo
 from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
 from tapegrad.errors import LinAlgError as _LinAlgError
 
+__getattr__, __dir__ = on_demand(__name__, {
+    "tapegrad._src.bindings.fusers": """_get_accelerator _get_cudnn_enabled _get_privateuse1_backend_name _is_alias_of
+        _jit_can_fuse_on_cpu _jit_can_fuse_on_gpu _jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu
+        _jit_set_nvfuser_enabled _jit_set_nvfuser_guard_mode _jit_set_profiling_executor _jit_set_profiling_mode
+        _jit_set_texpr_fuser_enabled _jit_texpr_fuser_enabled _set_math_sdp_allow_fp16_bf16_reduction
+        _storage_Use_Count""",
+})
 _TensorMeta = type(_Tensor)
 
 _functions = SimpleNamespace(

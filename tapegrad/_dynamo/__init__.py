@@ -15,8 +15,11 @@ from tapegrad.compiler import (
 )
 from tapegrad.nn.modules.optimized import OptimizedModule
 
+reset_code_caches = reset
+
 __getattr__, __dir__ = on_demand(__name__, {__name__: "backends config eval_frame exc testing"})
 __all__ = [  # noqa: PLE0604 - a list of names
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "explain", "is_compiling",
-    "list_backends", "lookup_backend", "register_backend", "reset", *_names,
+    "list_backends", "lookup_backend", "register_backend", "reset", "reset_code_caches",
+    *_names,
 ]  # fmt: skip

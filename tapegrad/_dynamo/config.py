@@ -52,7 +52,8 @@ SETTINGS: dict[str, Any] = {
     "debug_inductor_config_override": "", "invalidate_compile_context_weakrefs": None, "log_file_name": None,
     "max_saved_pointers_for_recursive_dict_tags_check": 256, "minimum_call_count": 1, "numpy_default_complex":
     "complex128", "numpy_default_float": "float64", "numpy_default_int": "int64", "pt2_compile_id_prefix": None,
-    "recompile_limit": 8, "repro_after": None, "repro_level": 2, "repro_tolerance": 0.001,
+    "recompile_limit": 8, "reorderable_logging_functions": set(),
+    "repro_after": None, "repro_level": 2, "repro_tolerance": 0.001,
     "side_effect_replay_policy": "info",
 }  # fmt: skip
 """The settings, with PyTorch's defaults."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["FakeTensor", "FakeTensorMode", "is_fake"]
+from tapegrad._src.absent import refusing
+
+__getattr__ = refusing(__name__)
+__all__ = ["FakeTensor", "FakeTensorMode", "is_fake", "unset_fake_temporarily"]
 
 
 class FakeTensor:
@@ -16,6 +21,12 @@ class FakeTensor:
 
 class FakeTensorMode(FakeTensor):
     """Under which PyTorch makes such tensors."""
+
+
+@contextmanager
+def unset_fake_temporarily() -> Iterator[None]:
+    """A context in which no mode makes such tensors, as ever."""
+    yield
 
 
 def is_fake(x: object) -> bool:

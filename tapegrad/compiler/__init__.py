@@ -1,5 +1,6 @@
 """The whole-step compiler: an imperative step becomes one XLA program."""
 
+from tapegrad._src.absent import refusing
 from tapegrad.compiler.annotations import (
     allow_in_graph,
     assume_constant_result,
@@ -15,3 +16,5 @@ from tapegrad.compiler.annotations import (
 from tapegrad.compiler.capture.capture import DataDependentError
 from tapegrad.compiler.explanation import explain
 from tapegrad.compiler.step import Compiled, compile
+
+__getattr__ = refusing(__name__)

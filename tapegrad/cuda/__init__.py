@@ -4,8 +4,9 @@ from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.declaring import on_demand
 
 globals().update(NAMESPACES["cuda"])
+default_generators: tuple = ()  # as PyTorch has it where there are no devices
 __getattr__, __dir__ = on_demand(__name__, {
-    __name__: "amp comm nvtx",
+    __name__: "amp comm nvtx random sparse",
     "tapegrad._src.bindings.device_names.gpus": """CUDAGraph Event Stream StreamContext current_stream default_stream
         device device_of get_arch_list get_device_capability get_device_name get_device_properties get_rng_state
         get_rng_state_all graph initial_seed ipc_collect is_tf32_supported max_memory_allocated

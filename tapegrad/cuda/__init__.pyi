@@ -36,6 +36,7 @@ from tapegrad._src.bindings.device_names.gpus import StreamContext as StreamCont
 from tapegrad.cuda import amp as amp
 from tapegrad.cuda import comm as comm
 from tapegrad._src.bindings.device_names.gpus import current_stream as current_stream
+default_generators: tuple
 from tapegrad._src.bindings.device_names.gpus import current_stream as default_stream
 from tapegrad._src.bindings.device_names.gpus import DefaultGpu as device
 from tapegrad._src.bindings.device_names.gpus import DefaultGpuOf as device_of
@@ -56,6 +57,7 @@ from tapegrad._src.bindings.device_names.gpus import memory_allocated as memory_
 from tapegrad._src.bindings.device_names.gpus import memory_reserved as memory_reserved
 from tapegrad._src.bindings.device_names.gpus import memory_stats as memory_stats
 from tapegrad.cuda import nvtx as nvtx
+from tapegrad.cuda import random as random
 from tapegrad._src.bindings.device_names.gpus import reset_peak_memory_stats as reset_peak_memory_stats
 from tapegrad._src.bindings.device_names.gpus import seed as seed
 from tapegrad._src.bindings.device_names.gpus import seed as seed_all
@@ -63,6 +65,7 @@ from tapegrad._src.bindings.device_names.gpus import set_device as set_device
 from tapegrad._src.bindings.device_names.gpus import set_rng_state as set_rng_state
 from tapegrad._src.bindings.device_names.gpus import set_rng_state_all as set_rng_state_all
 from tapegrad._src.bindings.device_names.gpus import set_stream as set_stream
+from tapegrad.cuda import sparse as sparse
 from tapegrad._src.bindings.device_names.gpus import stream as stream
 BFloat16Tensor: _type[Tensor]
 BoolTensor: _type[Tensor]

@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 
+from tapegrad._src.absent import refusing
 from tapegrad._src.execution.data.devices import accelerator_type
 from tapegrad._src.execution.state.processes import processes
 from tapegrad.distributed import keeper
@@ -26,6 +27,7 @@ from tapegrad.distributed.device_mesh import group_of, meet
 from tapegrad.distributed.groups import *  # noqa: F403
 from tapegrad.distributed.groups import DEFAULT_TIMEOUT, ProcessGroup, is_initialized, world
 from tapegrad.distributed.groups import __all__ as _groups
+from tapegrad.distributed.groups import _get_default_group as _get_default_group
 from tapegrad.distributed.groups import _rank_not_in_group as _rank_not_in_group
 from tapegrad.distributed.objects import *  # noqa: F403
 from tapegrad.distributed.objects import __all__ as _objects
@@ -41,6 +43,7 @@ __all__ = [  # noqa: PLE0604 - lists of names
     *_objects,
 ]  # fmt: skip
 
+__getattr__ = refusing(__name__)
 default_pg_timeout = DEFAULT_TIMEOUT
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from tapegrad._src.execution.state.processes import processes
 from tapegrad.distributed.peers import Peers
@@ -15,7 +15,7 @@ from tapegrad.errors import message
 __all__ = [
     "Backend", "GroupMember", "ProcessGroup", "Work", "get_backend", "get_global_rank", "get_group_rank",
     "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "is_initialized",
-    "is_torchelastic_launched", "new_group",
+    "is_torchelastic_launched", "new_group", "new_subgroups_by_enumeration",
 ]  # fmt: skip
 
 DEFAULT_TIMEOUT = timedelta(minutes=30)
@@ -76,6 +76,7 @@ class Backend(str):
 
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
     XLA = "xla"
+    default_device_backend_map: ClassVar = {"cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO, "hpu": FAKE}
     backend_list = (UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE, XLA)
 
     def __new__(cls, name: str) -> str:  # type: ignore[misc]
@@ -146,6 +147,9 @@ def everybody() -> ProcessGroup:
     """All processes."""
     the_store()
     return ProcessGroup(range(processes.count), "0")
+
+
+_get_default_group = everybody
 
 
 def members(group: Any) -> ProcessGroup:
@@ -242,6 +246,32 @@ def new_group(
     world.groups += 1
     found = ProcessGroup(sorted(given), str(world.groups))
     return found if processes.rank in given else GroupMember.NON_GROUP_MEMBER
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None, backend: str | None = None,
+    **unused: Any,
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """Groups of which each process is in one at most. All processes call it, in the same order.
+
+    Args:
+        ranks_per_subgroup_list: the ranks of each.
+        timeout, backend: accepted.
+
+    Returns:
+        the group that this process is in, or None; and all of them.
+
+    Raises:
+        ValueError: there are none, a rank comes twice, or there is no such rank.
+    """
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    given = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
+    twice = next((rank for rank in given if given.count(rank) > 1), None)
+    if twice is not None:
+        raise ValueError(f"Rank {twice} has appeared in more than one subgroup")
+    groups = [new_group(ranks) for ranks in ranks_per_subgroup_list]
+    return next((one for one in groups if isinstance(one, ProcessGroup)), None), groups
 
 
 def get_process_group_ranks(group: Any) -> list[int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tapegrad._src.absent import RefusedClass
+from tapegrad._src.absent import RefusedClass, refusing
 from tapegrad.optim import Optimizer
 
+__getattr__ = refusing(__name__)
 __all__ = ["ZeroRedundancyOptimizer"]
 
 

@@ -13,8 +13,10 @@ import sys
 import time
 from collections.abc import Sequence
 
+from tapegrad._src.absent import refusing
 from tapegrad.distributed.store import free_port
 
+__getattr__ = refusing(__name__)
 GRACE = 5.0
 """The seconds that processes get to end by themselves when they are told to."""
 

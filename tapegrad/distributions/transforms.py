@@ -1009,3 +1009,13 @@ class CumulativeDistributionTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return self.distribution.log_prob(x)
+
+
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    """``sigmoid``, within what is neither 0 nor 1.
+
+    >>> float(_clipped_sigmoid(torch.tensor(-1000.0))) > 0
+    True
+    """
+    limits = finfo(x.dtype)
+    return x.sigmoid().clamp(limits.tiny, 1 - limits.eps)

@@ -347,3 +347,36 @@ def _strides(self: Tensor) -> Tensor:
 @on_strided("_nested_tensor_storage_offsets")
 def _offsets(self: Tensor) -> Tensor:
     return as_tensor(offsets_in(state_of(self).sizes))
+
+
+def _nested_compute_contiguous_strides_offsets(nested_size: Tensor) -> tuple[Tensor, Tensor]:
+    """The strides of entries that lie one after the other in a buffer, and the places where they begin.
+
+    Args:
+        nested_size: the shapes of the entries, a row for each.
+
+    >>> torch._nested_compute_contiguous_strides_offsets(torch.tensor([[2, 3], [1, 3]]))
+    (tensor([[3, 1],
+            [3, 1]]), tensor([0, 6]))
+    """
+    sizes = nested_size.tolist()
+    return as_tensor([strides_of(size) for size in sizes]), as_tensor(offsets_in(sizes))
+
+
+def _nested_view_from_buffer(input: Tensor, nested_size: Tensor, nested_strides: Tensor, offsets: Tensor) -> Tensor:
+    """A nested tensor of the strided layout, whose entries lie one after the other in a buffer.
+
+    Args:
+        input: the buffer, with one dimension.
+        nested_size: the shapes of the entries, a row for each.
+        nested_strides, offsets: how they lie.
+
+    Raises:
+        NotImplementedError: they lie in another way than one after the other.
+    """
+    strides, places = _nested_compute_contiguous_strides_offsets(nested_size)
+    if nested_strides.tolist() != strides.tolist() or offsets.tolist() != places.tolist():
+        raise NotImplementedError(
+            "torch._nested_view_from_buffer is not in tapegrad (yet) for entries that don't lie one after the other"
+        )
+    return Buffered(input, nested_size.tolist()).as_tensor()

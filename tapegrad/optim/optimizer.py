@@ -36,6 +36,7 @@ from tapegrad.autograd.profiler import record_function
 from tapegrad.compiler.annotations import is_compiling
 from tapegrad.compiler.replay.compiled_modules import compiled_updates
 from tapegrad.optim.fused_parameters import FEWEST, FusedParameters, Given, Partition, Update
+from tapegrad.utils._foreach_utils import _group_tensors_by_device_and_dtype
 
 Params: TypeAlias = Iterable[Any]
 """Tensors, pairs of a name and a tensor, or dicts: one for each group, with the tensors under ``"params"``."""
@@ -152,6 +153,16 @@ class Optimizer:
             closure: computes the loss, and the gradients, anew; most optimizers can do without.
         """
         raise NotImplementedError
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict:
+        """Lists of tensors, cut up by the device and dtype of those of the first one, as PyTorch's optimizers do.
+
+        Args:
+            tensorlistlist: the lists.
+            with_indices: whether to tell where each came from.
+        """
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters.

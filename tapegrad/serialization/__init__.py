@@ -5,6 +5,7 @@ nothing: Note [Nothing is executed] in ``unpickling.py``. It is all public surfa
 """
 
 from tapegrad._src.absent import refusing
+from tapegrad._src.bindings.state.storages import legacy
 from tapegrad.serialization import safetensors
 from tapegrad.serialization.loading import get_unsafe_globals_in_checkpoint, load
 from tapegrad.serialization.locations import (
@@ -30,6 +31,18 @@ __getattr__ = refusing(__name__)
 __all__ = [
     "DEFAULT_PROTOCOL", "MAP_LOCATION", "LoadEndianness", "StorageType", "add_safe_globals", "clear_safe_globals",
     "default_restore_location", "get_default_load_endianness", "get_safe_globals", "get_unsafe_globals_in_checkpoint",
-    "load", "location_tag", "register_package", "safe_globals", "safetensors", "save", "set_default_load_endianness",
-    "validate_cuda_device",
+    "load", "location_tag", "normalize_storage_type", "register_package", "safe_globals", "safetensors", "save",
+    "set_default_load_endianness", "validate_cuda_device",
 ]  # fmt: skip
+
+
+def normalize_storage_type(storage_type: type) -> type:
+    """The class of typed storages of the name that a class has.
+
+    Args:
+        storage_type: a class, as ``torch.FloatStorage``.
+
+    >>> normalize_storage_type(torch.FloatStorage) is torch.FloatStorage
+    True
+    """
+    return legacy(storage_type.__name__)

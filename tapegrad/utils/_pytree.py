@@ -133,6 +133,19 @@ def register_pytree_node(
         SERIALIZED[cls] = Serialized(serialized_type_name, to_dumpable_context, from_dumpable_context)
 
 
+def _register_pytree_node(
+    cls: type, flatten_fn: Callable, unflatten_fn: Callable, to_str_fn: Any = None, maybe_from_str_fn: Any = None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """``register_pytree_node``, as it was called before.
+
+    Args:
+        cls, flatten_fn, unflatten_fn, options: as there.
+        to_str_fn, maybe_from_str_fn: not looked at.
+    """
+    register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
+
+
 class Serialized(NamedTuple):
     """A class in files: its name, and what makes JSON of what has to be known of a node, and back."""
 
@@ -211,6 +224,10 @@ def _dict_flatten(d: dict) -> tuple[list, list]:
 def _dict_flatten_with_keys(d: dict) -> tuple[list[tuple[MappingKey, Any]], list]:
     """The function that libraries register a class of dictionaries with, if they have one."""
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _dict_unflatten(values: Iterable, context: Iterable) -> dict:
+    return dict(zip(context, values, strict=True))
 
 
 def _list_flatten(d: Sequence) -> tuple[list, None]:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.once("reads the source")
 
 FLOORS = [
     ["__future__", "absent", "torch_version", "version", "warn"],
-    ["as_torch", "caches", "declaring", "doors", "errors", "progress"],
+    ["absent_modules", "as_torch", "caches", "declaring", "doors", "errors", "progress"],
     ["tape"],
     ["engine"],
     ["execution"],
@@ -37,9 +37,10 @@ FLOORS = [
     ["fx"],
     ["distributed", "viz"],
     [
-        "_C", "_VF", "__config__", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards", "_inductor", "_ops",
-        "_prims_common", "_refs", "_tensor", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
-        "functional", "_subclasses", "futures", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
+        "_C", "_VF", "__config__", "_classes", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards",
+        "_inductor", "_ops", "_prims_common", "_refs", "_tensor", "_tensor_str", "_utils", "accelerator", "backends",
+        "cpu", "cuda", "fft", "functional", "_subclasses", "futures", "hub", "jit", "library", "linalg", "masked",
+        "mps", "mtia",
         "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "signal", "special",
         "storage", "types", "xpu",
     ],
@@ -114,7 +115,8 @@ ORDERS = {
         "writes.out", "outside", "placement", "writes.views", "writes", "function_modes", "overriding",
         "wrapper_subclass", "subclass", "protocols", "layout_methods", "scripting",
         "device_names.accelerator", "device_names.cpu", "device_names.cuda", "device_names.streams",
-        "device_names.gpus", "device_names.other_devices", "device_names", "symbolic", "checking", "asked", "attach",
+        "device_names.gpus", "device_names.other_devices", "device_names", "symbolic", "checking", "asked", "fusers",
+        "attach",
     ],
     "complex32": ["tensor", "refusals", "views", "computing", "attributes"],
     "autograd": [
@@ -127,7 +129,7 @@ ORDERS = {
         "backward_hook",  # from here on: what backward does not share
         "custom_op_node", "registered_ops", "custom_ops", "dispatch_keys", "aten_kernels", "libraries",
         "nonfinite", "anomaly_mode", "tensor_methods", "functional", "gradcheck", "profiling", "profiler",
-        "profiler_util",
+        "profiler_util", "profiler_legacy",
     ],
     "compiler": [
         *(f"guards.{name}" for name in """trace_rules locations code appended allowed what_ran watching reachable

@@ -5,6 +5,8 @@ library's sdist, which has its tests, records which of them pass on PyTorch 2.13
 prints how many pass, and the first lines of the errors of the others, the most frequent first. ``--table`` writes what
 was found to ``docs/libraries.md``; rows of libraries that were not run here stay as they are.
 
+``--names`` counts names that libraries import from PyTorch: see ``names.py``.
+
 All is kept in a folder, ``.cache/libraries`` of the checkout: PyTorch and jax once, for all libraries together, and
 for each what it needs besides. pip fetches what is missing.
 """
@@ -25,6 +27,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tests.libraries import names
 from tests.libraries.table import LIBRARIES, SKIPPED, Library
 
 HERE = Path(__file__).resolve().parent
@@ -233,6 +236,12 @@ many, by a hash of their names.
 Not among them, though they train or differentiate with PyTorch:
 
 {skipped}
+
+## Names
+
+`python -m tests.libraries --names` counts the names that libraries import from PyTorch 2.13, or read of what they have
+imported, in the sources of those of `tests/libraries/names.py`; it says which of them tapegrad has not, and which are
+refused when they are called.
 """
 
 
@@ -283,13 +292,19 @@ def write_table(folder: Path) -> None:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*LIBRARIES, []], metavar="NAME", help=", ".join(LIBRARIES))
+    parser.add_argument("libraries", nargs="*", choices=[*LIBRARIES, []], metavar="NAME", help=", ".join(LIBRARIES))
     parser.add_argument("--folder", type=Path, default=CHECKOUT / ".cache" / "libraries", help="where all is kept")
     parser.add_argument("--table", action="store_true", help="write docs/libraries.md")
+    parser.add_argument("--names", action="store_true", help="count the names that libraries import and tapegrad has")
+    parser.add_argument("--count-names", action="store_true", help="write the list of those names again, by PyTorch")
     given = parser.parse_args()
+    if given.names:
+        return names.report()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    for name in given.names:
+    if given.count_names:
+        names.count(folder)
+    for name in given.libraries:
         compare(LIBRARIES[name], folder)
     if given.table:
         write_table(folder)

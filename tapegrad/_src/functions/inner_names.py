@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad._src.bindings.declaration.registry import public
-from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16, float32
+from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16, float32, int32, int64
 from tapegrad._src.functions.activations import gelu, relu
-from tapegrad._src.functions.matmul import addmm
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.creation import arange
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.functions.matmul import addmm, grouped_mm
+from tapegrad._src.functions.sorting import searchsorted
 from tapegrad._src.tensor.tensor import Tensor
 
 
@@ -100,3 +104,198 @@ def _to_dense(self: Tensor, dtype: Any = None, masked_grad: bool | None = None) 
         "Could not run 'aten::_to_dense' with arguments from the 'CPU' backend. This could be because the operator "
         "doesn't exist for this backend: to_dense() gives a dense tensor as it is"
     )
+
+
+@public("torch", "Tensor", in_place=False, out=False)
+def slice_inverse(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The tensor of which ``input`` is a slice: as it lies in memory, with the shape and the strides of ``src``.
+
+    Args:
+        input: a slice of a tensor.
+        src: a tensor that lies as the one which was sliced.
+        dim, start, end, step: how it was sliced; they are not looked at.
+
+    Raises:
+        RuntimeError: the memory is too small.
+
+    >>> x = torch.arange(4.0)
+    >>> x[1:3].slice_inverse(x)
+    tensor([0., 1., 2., 3.])
+    """
+    return input.as_strided(src.shape, src.stride(), src.storage_offset())
+
+
+@public("Tensor")
+def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
+    """The part of another base that this view shows of its own.
+
+    Args:
+        new_base: a tensor of the same shape and strides as the base.
+
+    Returns:
+        a view of it; None if this tensor is no view, or the other base differs.
+
+    >>> torch.zeros(2, 3)[1]._view_func(torch.ones(2, 3))
+    tensor([1., 1., 1.])
+    """
+    base = self._base
+    if base is None or laid_out(new_base) != laid_out(base):
+        return None
+    return new_base.as_strided(self.shape, self.stride(), self.storage_offset())
+
+
+def laid_out(tensor: Tensor) -> tuple[Any, ...]:
+    """The shape, the strides and the place of a tensor in its memory."""
+    return tensor.shape, tensor.stride(), tensor.storage_offset()
+
+
+@public("Tensor")
+def _view_func_unsafe(self: Tensor, new_base: Tensor) -> Tensor | None:
+    """``_view_func``, which here always checks.
+
+    Args:
+        new_base: as there.
+    """
+    return _view_func(self, new_base)
+
+
+@public("Tensor")
+def _rev_view_func_unsafe(self: Tensor, new_view: Tensor) -> Tensor:
+    """Refused: views are not turned around.
+
+    Args:
+        new_view: a view of the base that is wanted.
+
+    Raises:
+        RuntimeError: always.
+    """
+    raise RuntimeError("No _rev_view_func() found")
+
+
+@public("Tensor")
+def index(self: Tensor, positions: Any, dims: Any) -> Any:
+    """Refused: there are no dimensions as objects here.
+
+    Args:
+        positions: places of dimensions.
+        dims: the objects.
+
+    Raises:
+        NotImplementedError: always; it says what to do instead.
+    """
+    raise NotImplementedError(
+        "functorch.dim is not in tapegrad (yet): torch.vmap maps over a dimension, and torch.einsum names them"
+    )
+
+
+@public("Tensor")
+def _nested_tensor_size(self: Tensor) -> Tensor:
+    """The shapes of the entries of a nested tensor of the strided layout, a row for each.
+
+    Raises:
+        NotImplementedError: the tensor is not nested.
+    """
+    raise _only_nested("_nested_tensor_size")
+
+
+@public("Tensor")
+def _nested_tensor_strides(self: Tensor) -> Tensor:
+    """The strides of the entries of a nested tensor of the strided layout, a row for each.
+
+    Raises:
+        NotImplementedError: the tensor is not nested.
+    """
+    raise _only_nested("_nested_tensor_strides")
+
+
+@public("Tensor")
+def _nested_tensor_storage_offsets(self: Tensor) -> Tensor:
+    """The places where the entries of a nested tensor of the strided layout begin in its buffer.
+
+    Raises:
+        NotImplementedError: the tensor is not nested.
+    """
+    raise _only_nested("_nested_tensor_storage_offsets")
+
+
+def _only_nested(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. This could be because the operator "
+        "doesn't exist for this backend: it is for nested tensors of the strided layout"
+    )
+
+
+@public("torch", native=True)
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The shape of a tensor, as a tensor.
+
+    Args:
+        input: the tensor.
+
+    >>> torch._shape_as_tensor(torch.ones(2, 3))
+    tensor([2, 3])
+    """
+    return tensor([*input.shape], dtype=int64)
+
+
+@public("torch", native=True)
+def _has_compatible_shallow_copy_type(input: Tensor, other: Tensor) -> bool:
+    """Tell whether one tensor may take the other's memory: tensors of one device and one layout may.
+
+    Args:
+        input, other: the tensors.
+
+    >>> torch._has_compatible_shallow_copy_type(torch.ones(1), torch.ones(2))
+    True
+    """
+    return input.device.type == other.device.type and input.layout == other.layout
+
+
+@public("torch", native=True)
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """The coordinates of elements of which the row's ends are known.
+
+    Args:
+        crow_indices: the ends of rows, with 0 before them.
+        col_indices: the column of each element.
+        out_int32: whether they are in int32.
+        transpose: whether columns stand before rows.
+
+    >>> torch._convert_indices_from_csr_to_coo(torch.tensor([0, 1, 3]), torch.tensor([1, 0, 1]))
+    tensor([[0, 1, 1],
+            [1, 0, 1]])
+    """
+    rows = arange(len(crow_indices) - 1).repeat_interleave(crow_indices.diff())
+    pair = (col_indices, rows) if transpose else (rows, col_indices)
+    return stack([one.to(int32 if out_int32 else int64) for one in pair])
+
+
+@public("torch", native=True)
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """The ends of rows, with 0 before them, of elements whose rows are known.
+
+    Args:
+        input: the row of each element, rising.
+        size: the number of rows.
+        out_int32: whether they are in int32.
+
+    >>> torch._convert_indices_from_coo_to_csr(torch.tensor([0, 1, 1]), 2)
+    tensor([0, 1, 3])
+    """
+    return searchsorted(input, arange(size + 1, dtype=input.dtype), out_int32=out_int32)
+
+
+@public("torch", native=True)
+def _grouped_mm(
+    input: Tensor, mat2: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
+) -> Tensor:
+    """``torch.nn.functional.grouped_mm``.
+
+    Args:
+        input, mat2, offs, bias, out_dtype: as there.
+    """
+    return grouped_mm(input, mat2, offs=offs, bias=bias, out_dtype=out_dtype)

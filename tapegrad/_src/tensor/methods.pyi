@@ -217,12 +217,20 @@ class TensorMethods:
         """``clone()``."""
     def _neg_view(self) -> Tensor:
         """The negative, as a view of the same memory."""
+    def _nested_tensor_size(self) -> Tensor:
+        """The shapes of the entries of a nested tensor of the strided layout, a row for each."""
+    def _nested_tensor_storage_offsets(self) -> Tensor:
+        """The places where the entries of a nested tensor of the strided layout begin in its buffer."""
+    def _nested_tensor_strides(self) -> Tensor:
+        """The strides of the entries of a nested tensor of the strided layout, a row for each."""
     def _nnz(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def _reduce_ex_internal(self, proto: _int) -> Any:
         """The function that makes a tensor again when it is unpickled, and its arguments."""
     def _repr_html_(self) -> _str:
         """A piece of HTML that shows this, whole in itself."""
+    def _rev_view_func_unsafe(self, new_view: Tensor) -> Tensor:
+        """Refused: views are not turned around."""
     def _to_dense(self, dtype: Any = ..., masked_grad: _bool | None = ...) -> Tensor:
         """Refused, as of any dense tensor: it is for sparse ones."""
     def _to_sparse(self, *args: Any, **kwargs: Any) -> Any:
@@ -241,6 +249,10 @@ class TensorMethods:
         """1: an object of Python's is all there is of a tensor."""
     def _values(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+    def _view_func(self, new_base: Tensor) -> Tensor | None:
+        """The part of another base that this view shows of its own."""
+    def _view_func_unsafe(self, new_base: Tensor) -> Tensor | None:
+        """``_view_func``, which here always checks."""
     def abs(self) -> Tensor:
         """The absolute value; real, of complex numbers too."""
     def abs_(self) -> Self:
@@ -958,6 +970,8 @@ class TensorMethods:
         """The regularized upper incomplete gamma function ``Q(x, y)``."""
     def igammac_(self, other: Tensor) -> Self:
         """In-place version of ``igammac``."""
+    def index(self, positions: Any, dims: Any) -> Any:
+        """Refused: there are no dimensions as objects here."""
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Scalar = ...) -> Tensor:
         """``input`` with ``alpha`` times the slices of ``source`` added where ``index_select`` would read."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Scalar = ...) -> Self:
@@ -1680,6 +1694,8 @@ class TensorMethods:
     @overload
     def size(self, dim: _int) -> _int:
         """The shape, or the length of one dimension."""
+    def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | Tensor | None = ..., end: _int | Tensor | None = ..., step: _int | Tensor = ...) -> Tensor:
+        """The tensor of which ``input`` is a slice: as it lies in memory, with the shape and the strides of ``src``."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | Tensor | None = ..., end: _int | Tensor | None = ..., step: _int | Tensor = ...) -> Tensor:
         """``input`` with ``src`` in place of a slice of dimension ``dim``, as a new tensor."""
     def slogdet(self) -> return_types.slogdet:

@@ -37,6 +37,14 @@ per_channel_affine_float_qparams = qscheme("per_channel_affine_float_qparams")
 qint8, quint8 = QuantizedDtype("qint8", -128, 127), QuantizedDtype("quint8", 0, 255)
 qint32 = QuantizedDtype("qint32", -(2**31), 2**31 - 1)
 quint4x2, quint2x4 = QuantizedDtype("quint4x2", 0, 15), QuantizedDtype("quint2x4", 0, 3)
+int1, int2, int3, int4, int5, int6, int7 = (
+    QuantizedDtype(f"int{bits}", -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in range(1, 8)
+)
+uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (
+    QuantizedDtype(f"uint{bits}", 0, 2**bits - 1) for bits in range(1, 8)
+)
+float8_e8m0fnu = QuantizedDtype("float8_e8m0fnu", 0, 2**127)
+float4_e2m1fn_x2 = QuantizedDtype("float4_e2m1fn_x2", -6, 6)
 
 PER_TENSOR = (per_tensor_affine, per_tensor_symmetric)
 PER_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_float_qparams)

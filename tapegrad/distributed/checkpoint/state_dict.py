@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tapegrad._src.absent import refusing
 from tapegrad._src.execution.state.processes import processes
 from tapegrad._src.functions.creation import zeros, zeros_like
 from tapegrad._src.tensor.tensor import Tensor
@@ -18,6 +19,7 @@ from tapegrad.errors import message
 from tapegrad.nn.modules.module import Module
 from tapegrad.optim.optimizer import Optimizer
 
+__getattr__ = refusing(__name__)
 __all__ = [
     "StateDictOptions", "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "set_model_state_dict",
     "set_optimizer_state_dict", "set_state_dict",

@@ -42,6 +42,13 @@ class StateDictType(Enum):
     SHARDED_STATE_DICT = auto()
 
 
+class OptimStateKeyType(Enum):
+    """The names that the states of parameters have in a state dict of an optimizer: those of a model, or numbers."""
+
+    PARAM_NAME = auto()
+    PARAM_ID = auto()
+
+
 @dataclass
 class MixedPrecision:
     """In which types a module computes. ``MixedPrecisionPolicy`` is what ``fully_shard`` takes.

@@ -20,7 +20,8 @@ from tapegrad.nn.modules.module import Module
 
 __getattr__ = refusing(__name__)
 __all__ = [
-    "ModuleWrapPolicy", "always_wrap_policy", "enable_wrap", "lambda_auto_wrap_policy", "size_based_auto_wrap_policy",
+    "CustomPolicy", "ModuleWrapPolicy", "always_wrap_policy", "enable_wrap", "lambda_auto_wrap_policy",
+    "size_based_auto_wrap_policy",
     "transformer_auto_wrap_policy", "wrap",
 ]  # fmt: skip
 
@@ -125,3 +126,37 @@ def wrap(module: Module, **wrap_overrides: Any) -> Module:
     """
     found = _wrapping.get()
     return module if found is None else found[0](module, **{**found[1], **wrap_overrides})
+
+
+def children_replaced(module: Module, chosen: Callable[[Module], bool], wrapped: Callable[[Module], Module]) -> None:
+    """Put modules around those below a module that are chosen, the innermost first."""
+    for name, child in list(module.named_children()):
+        children_replaced(child, chosen, wrapped)
+        if chosen(child):
+            setattr(module, name, wrapped(child))
+
+
+def _or_policy(
+    module: Module, recurse: bool, nonwrapped_numel: int, policies: Collection[Callable[..., bool]]
+) -> bool:  # fmt: skip
+    """Tell whether a module is, by any of several policies.
+
+    Args:
+        module, recurse, nonwrapped_numel: see ``lambda_auto_wrap_policy``.
+        policies: the others.
+    """
+    return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for policy in policies)
+
+
+class CustomPolicy:
+    """A policy that is a function of modules.
+
+    Args:
+        lambda_fn: tells of a module whether it is divided by itself, or gives the arguments for that.
+
+    >>> CustomPolicy(lambda module: isinstance(module, torch.nn.Linear))._lambda_fn(torch.nn.ReLU())
+    False
+    """
+
+    def __init__(self, lambda_fn: Callable[[Module], bool | dict[str, Any]]) -> None:
+        self._lambda_fn = lambda_fn

@@ -44,6 +44,26 @@ class Shard(Placement):
     def __str__(self) -> str:
         return f"S({self.dim})"
 
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """The length of a device's part of a dimension, and the place where that begins.
+
+        Args:
+            curr_local_size: the length of all.
+            num_chunks: the number of devices.
+            rank: the device's place among them.
+
+        >>> Shard.local_shard_size_and_offset(5, 2, 1), Shard.local_shard_size_and_offset(5, 4, 3)
+        ((2, 3), (0, 5))
+        """
+        whole = -(-curr_local_size // num_chunks)
+        begin = min(whole * rank, curr_local_size)
+        return min(whole, curr_local_size - begin), begin
+
+    def _local_shard_size_and_offset(self, curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """``local_shard_size_and_offset``, of one placement."""
+        return self.local_shard_size_and_offset(curr_local_size, num_chunks, rank)
+
 
 class _StridedShard(RefusedClass, Placement):
     """Parts that are no stretches: in PyTorch, where two dimensions of a mesh split one from the right. Refused."""

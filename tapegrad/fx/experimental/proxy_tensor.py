@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
+from tapegrad._src.absent import refusing
 from tapegrad._src.bindings.dispatching import hidden, sees_functions
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.modes import switched
@@ -36,6 +37,7 @@ from tapegrad.ops.wording import Worded
 from tapegrad.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 from tapegrad.utils._pytree import tree_flatten, tree_leaves, tree_map
 
+__getattr__ = refusing(__name__)
 __all__ = ["ProxyTorchDispatchMode", "PythonKeyTracer", "get_innermost_proxy_mode", "get_proxy_mode", "make_fx"]
 
 MODES = ("real", "fake", "symbolic")

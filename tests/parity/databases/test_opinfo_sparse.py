@@ -1,9 +1,14 @@
 """PyTorch's database of operators, on its samples for sparse layouts: see ``opinfo_sparse.py`` for what is compared.
 
 Samples of a million elements are left out; ``TAPEGRAD_OPINFO_SAMPLES=all`` runs them, too.
+
+How many agree is counted: run whole, the file ends with a line as "761 of 761 samples that PyTorch computes agree; of
+30 others ...". Those others are samples of which PyTorch has no result, or no gradient (``BEYOND``): here they have
+one, which is that of dense tensors.
 """
 
 import os
+from collections import Counter
 
 import pytest
 import torch as pytorch
@@ -58,10 +63,40 @@ def complaint_of(entry, sample):
     return found
 
 
+@pytest.fixture(scope="module")
+def counted(request):
+    """Counts samples, and prints the count when all have been run."""
+    tally = Counter()
+    yield tally
+    if tally["groups"] == len(NAMES) * len(LAYOUTS):
+        text = sentence(tally)
+        with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            print(f"\n{text}")
+
+
+def sentence(tally):
+    """The count in words.
+
+    >>> sentence(Counter({"all": 5, "differs": 1, "no gradient": 2}))
+    '2 of 3 samples that PyTorch computes agree; of 2 others: 2 no gradient'
+    """
+    beyond = {why: count for why, count in tally.items() if why not in ("all", "groups", "differs")}
+    computed, others = tally["all"] - sum(beyond.values()), "; ".join(f"{n} {why}" for why, n in beyond.items())
+    agree = computed - tally["differs"]
+    return f"{agree} of {computed} samples that PyTorch computes agree; of {sum(beyond.values())} others: {others}"
+
+
+def cause_of(complaint):
+    """The reason why PyTorch has no result to compare with; ``"differs"`` if it has one."""
+    return next((why for known, why in BEYOND.items() if known in complaint), "differs")
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", NAMES)
-def test_samples(name, layout):
-    complaints = [found for pair in of_layout(name, layout) if (found := complaint_of(*pair)) is not None]
+def test_samples(name, layout, counted):
+    pairs = of_layout(name, layout)
+    complaints = [found for pair in pairs if (found := complaint_of(*pair)) is not None]
+    counted.update(["groups", *["all"] * len(pairs), *map(cause_of, complaints)])
     unknown = [one for one in complaints if not any(known in one for known in BEYOND)]
     assert not unknown, f"{len(unknown)} samples differ\n\n" + "\n\n".join(unknown[:3])
 

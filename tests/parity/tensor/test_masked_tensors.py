@@ -79,6 +79,15 @@ def masked_out(grad):
     return (grad.get_data() if hasattr(grad, "get_data") else grad).numpy()
 
 
+def test_gradients_that_are_asked_for():
+    found = []
+    for m in (torch, tapegrad):
+        given = Given(m)
+        out = given.mk.as_masked_tensor(given.y, given.mask).exp().sum()
+        found.append(np.where(MASK, masked_out(m.autograd.grad(out, given.y)[0]), 0))
+    np.testing.assert_allclose(*found)
+
+
 REFUSED = {
     "other masks": lambda g: g.x * g.part,
     "a mask of fewer dimensions": lambda g: g.mk.masked_tensor(g.y, g.mask[0]),

@@ -245,6 +245,7 @@ ctc_loss: Tensor log_probs, Tensor targets, ints input_lengths, ints target_leng
     reduction=at::Reduction::Mean, bool zero_infinity=False | Tensor log_probs, Tensor targets, Tensor input_lengths,
     Tensor target_lengths, int blank=0, int reduction=at::Reduction::Mean, bool zero_infinity=False
 diag: Tensor input, int diagonal=0, *, Tensor out=None
+slice_inverse: Tensor input, Tensor src, int dim=0, index? start=None, index? end=None, index step=1
 diag_embed: Tensor input, int offset=0, int dim1=-2, int dim2=-1
 diagflat: Tensor input, int offset=0
 diagonal: Tensor input, int offset=0, int dim1=0, int dim2=1

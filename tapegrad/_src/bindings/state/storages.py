@@ -503,6 +503,12 @@ class _Legacy(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
 
+    def _from_buffer(cls, data: Any, *, dtype: Any = None, device: Any = None) -> TypedStorage:
+        """A storage with the bytes of a buffer, as elements of the dtype."""
+        array, on = np.frombuffer(data, cls.dtype.numpy).copy(), resolve(device_named(device or "cpu"))
+        memory = untyped_storage(wrap(from_host(array, on), Spec.of(array.shape, cls.dtype, on)))
+        return TypedStorage(wrap_storage=memory, dtype=cls.dtype)
+
     def __call__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, **others: Any) -> TypedStorage:
         """A storage of so many elements, of these elements, or of these bytes."""
         _warn_once(_LEAVING)
@@ -527,7 +533,9 @@ def legacy(name: str) -> Any:
 
 
 copyreg.pickle(_Legacy, lambda cls: (legacy, (cls.__name__,)))
-NAMESPACES.setdefault("torch", {}).update(UntypedStorage=UntypedStorage, TypedStorage=TypedStorage)
+NAMESPACES.setdefault("torch", {}).update(
+    StorageBase=UntypedStorage, UntypedStorage=UntypedStorage, TypedStorage=TypedStorage
+)
 for _name, _dtype in LEGACY_DTYPES.items():
     _says = {"dtype": _dtype, "__module__": "torch", "__doc__": f"The typed storages of {_dtype}: deprecated."}
     NAMESPACES["torch"][f"{_name}Storage"] = _Legacy(f"{_name}Storage", (), _says)

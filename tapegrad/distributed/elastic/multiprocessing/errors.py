@@ -32,6 +32,19 @@ class ErrorHandler:
             json.dump({"message": {"message": f"{type(e).__name__}: {e}", "extraInfo": details}}, file)
 
 
+class ChildFailedError(Exception):
+    """Processes have failed: what a launcher raises.
+
+    Args:
+        name: the program.
+        failures: what is known of each, by its number.
+    """
+
+    def __init__(self, name: str, failures: dict[int, Any] | None = None) -> None:
+        self.name, self.failures = name, failures or {}
+        super().__init__(f"{name} FAILED: {len(self.failures)} processes")
+
+
 def get_error_handler() -> ErrorHandler:
     """A new one."""
     return ErrorHandler()

@@ -1,5 +1,6 @@
 """``torch.profiler``: profiles that follow the steps of a program. Nothing is defined here."""
 
+
 from tapegrad.autograd.profiler import kineto_available, record_function
 from tapegrad.autograd.profiling.session import (
     ProfilerAction,

@@ -1,0 +1,1 @@
+"""Parts that passes over graphs have in common."""
