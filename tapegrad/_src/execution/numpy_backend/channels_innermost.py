@@ -7,7 +7,7 @@ time; what a window reads is laid out as a row; and a product of those rows with
 innermost. The gradient of the kernel is a product of the same rows with what is given for each window. The gradient of
 the images is the other way round: what is given, times the kernel, are rows that are added to where they were read.
 
-Each image is computed by itself but for sums of gradients, so images may be shared out among threads.
+Images are shared out among threads: Note [Pieces of a batch] in ``pieces.py``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad._src.caches import remembered
+from tapegrad._src.execution.numpy_backend.pieces import pieces, runs, summed, together
 
 Pairs = Sequence[tuple[int, int]]
 Numbers = Sequence[int]
@@ -59,10 +60,9 @@ class Rows(NamedTuple):
         """The number of elements that a window reads."""
         return self.channels * prod(self.width)
 
-    def parts(self) -> Iterator[slice]:
-        """The images that are laid out together."""
-        for first in range(0, self.batch, self.at_once):
-            yield slice(first, min(first + self.at_once, self.batch))
+    def parts(self, outputs: int, numbers: int = 0) -> list[slice]:
+        """The images that are computed by one thread each; ``numbers``: as of ``pieces``."""
+        return pieces(self.batch, self.batch * prod(self.places) * self.depth * outputs, numbers)
 
 
 @remembered("rows")
@@ -110,10 +110,11 @@ def outermost(memory: np.ndarray, images: np.ndarray) -> None:
 
 def laid_out(images: np.ndarray, how: Rows) -> Iterator[tuple[slice, np.ndarray]]:
     """For some images after the others the rows of what their windows read, in the same memory."""
-    memory = np.zeros((how.at_once, *how.lengths, how.channels), images.dtype)
+    at_once = min(how.at_once, len(images))
+    memory = np.zeros((at_once, *how.lengths, how.channels), images.dtype)
     image, windows = memory[(slice(None), *how.inside)], windows_of(memory, how)
     laid = np.empty(windows.shape, images.dtype)
-    for some in how.parts():
+    for some in runs(len(images), at_once):
         number = some.stop - some.start
         innermost(images[(some, slice(None), *how.taken)], image[:number])
         laid[:number] = windows[:number]
@@ -125,20 +126,31 @@ def by_rows(images: np.ndarray, kernel: np.ndarray, how: Rows) -> np.ndarray:
     outputs = len(kernel)
     matrix = np.moveaxis(kernel, (0, 1), (-1, -2)).reshape(how.depth, outputs)
     result = np.empty((how.batch, outputs, *how.places), images.dtype)
-    for some, part in laid_out(images, how):
-        outermost(part.dot(matrix).reshape(-1, *how.places, outputs), result[some])
+
+    def compute(piece: slice) -> None:
+        results = result[piece]
+        for some, part in laid_out(images[piece], how):
+            outermost(part.dot(matrix).reshape(-1, *how.places, outputs), results[some])
+
+    together(compute, how.parts(outputs))
     return result
 
 
 def kernel_by_rows(images: np.ndarray, results: np.ndarray, how: Rows) -> np.ndarray:
     """The gradient of the kernel, where ``results`` is that of ``by_rows(images, kernel)``."""
     outputs = results.shape[1]
-    given = np.empty((how.at_once, *how.places, outputs), images.dtype)
-    total = np.zeros((how.depth, outputs), images.dtype)
-    for some, part in laid_out(images, how):
-        these = given[: some.stop - some.start]
-        innermost(results[some], these)
-        total += part.T.dot(these.reshape(-1, outputs))
+
+    def compute(piece: slice) -> np.ndarray:
+        mine = results[piece]
+        given = np.empty((min(how.at_once, len(mine)), *how.places, outputs), images.dtype)
+        total = np.zeros((how.depth, outputs), images.dtype)
+        for some, part in laid_out(images[piece], how):
+            these = given[: some.stop - some.start]
+            innermost(mine[some], these)
+            total += part.T.dot(these.reshape(-1, outputs))
+        return total
+
+    total = summed(compute, how.parts(outputs, how.depth * outputs))
     return np.moveaxis(total.reshape(*how.width, how.channels, outputs), (-1, -2), (0, 1))
 
 
@@ -151,10 +163,17 @@ def images_by_rows(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.nd
     kernel = flipped[(slice(None), slice(None), *[slice(None, None, -1)] * len(how.width))]
     matrix = np.moveaxis(kernel, (1, 0), (0, -1)).reshape(outputs, how.depth)
     found = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
-    given = np.empty((how.at_once, *how.places, outputs), results.dtype)
-    memory = np.empty((how.at_once, *how.lengths, how.channels), results.dtype)
+    together(lambda piece: _add_rows(results[piece], matrix, how, found[piece]), how.parts(outputs))
+    return found
+
+
+def _add_rows(results: np.ndarray, matrix: np.ndarray, how: Rows, found: np.ndarray) -> None:
+    """Put the gradient of some images into ``found``."""
+    at_once, outputs = min(how.at_once, len(found)), len(matrix)
+    given = np.empty((at_once, *how.places, outputs), results.dtype)
+    memory = np.empty((at_once, *how.lengths, how.channels), results.dtype)
     windows = windows_of(memory, how)
-    for some in how.parts():
+    for some in runs(len(found), at_once):
         number = some.stop - some.start
         innermost(results[some], given[:number])
         rows = given[:number].reshape(-1, outputs).dot(matrix).reshape(windows[:number].shape)
@@ -163,4 +182,3 @@ def images_by_rows(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.nd
             at = (slice(number), *[slice(None)] * len(place), *place)
             windows[at] += rows[at]
         outermost(memory[(slice(number), *how.inside)], found[(some, slice(None), *how.taken)])
-    return found

@@ -20,6 +20,7 @@ from tapegrad._src.execution.numpy_backend.convolutions import FORWARD, IMAGES, 
 from tapegrad._src.execution.numpy_backend.expression import Constant, Lambda, Name
 from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
 from tapegrad._src.execution.numpy_backend.operands import Operand, are_known, call, constant
+from tapegrad._src.execution.numpy_backend.pieces import pieces, together
 from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 from tapegrad._src.execution.numpy_backend.shapes import transposed
 from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
@@ -96,6 +97,21 @@ def convolved(
             parts.swapaxes(0, 1).reshape(batch // batch_groups, batch_groups * channels, *sizes),
             batch_groups,
         )
+    outputs, _, *width = kernel.shape
+    if 0 in array.shape or 0 in kernel.shape:
+        return _convolved(array, kernel, strides, padding, dilations, groups)
+    work = prod(array.shape) * prod(kernel.shape) // (groups * prod(strides))  # about
+    parts = pieces(len(array), work)
+    if len(parts) == 1:
+        return _convolved(array, kernel, strides, padding, dilations, groups)
+    compute = lambda piece: _convolved(array[piece], kernel, strides, padding, dilations, groups)
+    return np.concatenate(together(compute, parts))
+
+
+def _convolved(
+    array: np.ndarray, kernel: np.ndarray, strides: Numbers, padding: Pairs, dilations: Any, groups: int
+) -> np.ndarray:
+    """The same of some images."""
     outputs, _, *width = kernel.shape
     windows = sliding(padded(array, padding, dilations[0], 0), width, strides, dilations[1])
     places = windows.shape[2 + len(width) :]
