@@ -44,8 +44,8 @@ AT_A_TIME = 128
 """About how many tiles are computed together: what lies between the steps stays in the cache, and threads do not wait
 for the interpreter too often."""
 
-FEWEST = 16
-"""How many of them a thread has at least: the kernel is read once for all."""
+FEWEST, FEWEST_SUMMED = 16, 64
+"""How many of them a thread has at least, as it reads the kernel for all, or makes a sum that is as large."""
 
 ELEMENT_READ, ELEMENT_MADE, POINT_OF_KERNEL, PRODUCT = 3.3, 2.3, 1.1, 0.018
 """The nanoseconds that it takes for each element of tiles that are read, for each one that is made, for each number
@@ -128,10 +128,11 @@ def tiles(shape: tuple[int, ...], outputs: int, padding: tuple[tuple[int, int], 
     made = rows((batch, outputs, *sizes), steps, counts, ((0, 0), (0, 0)), steps, (1, 1))
     strip = min(max(AT_A_TIME // counts[1], 1), counts[0])
     numbers = channels * outputs
-    split = partial(pieces, batch, batch * math.prod(sizes) * READ**2 * numbers, least=-(-FEWEST // math.prod(counts)))
+    split = partial(pieces, batch, batch * math.prod(sizes) * READ**2 * numbers)
+    few_parts, few_sums = [-(-few // math.prod(counts)) for few in (FEWEST, FEWEST_SUMMED)]
     return Tiles(
         read._replace(at_once=count), made._replace(at_once=count), strip, outputs, sizes,
-        parts=split(), sums=split(numbers=TILE**2 * numbers),
+        parts=split(least=few_parts), sums=split(numbers=TILE**2 * numbers, least=few_sums),
     )  # fmt: skip
 
 
