@@ -36,8 +36,8 @@ def pieces(batch: int, multiplications: float, numbers: int = 0, least: int = 1)
     [slice(0, 4, None), slice(4, 8, None)]
     """
     most = int(min(batch // least, multiplications / EACH, SUMS / numbers if numbers else MOST, MOST))
-    each = -(-batch // (1 << max(most, 1).bit_length() - 1))
-    return [slice(first, min(first + each, batch)) for first in range(0, batch, each)]
+    each = max(-(-batch // (1 << max(most, 1).bit_length() - 1)), 1)
+    return [slice(first, min(first + each, batch)) for first in range(0, max(batch, 1), each)]
 
 
 def together(compute: Callable[[slice], Any], parts: list[slice]) -> list[Any]:

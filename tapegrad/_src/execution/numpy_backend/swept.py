@@ -27,8 +27,8 @@ Pairs = Sequence[tuple[int, int]]
 Slices = tuple[Any, ...]
 
 LAID_OUT = 1 << 20
-"""About how many elements are laid out at a time. They lie in the cache that cores share: with fewer, threads would wait
-for the interpreter too often."""
+"""About how many elements are laid out at a time. They lie in the cache that cores share: with fewer, threads would
+wait for the interpreter too often."""
 
 AT_ONCE = 10**6
 """Up to so many multiplications OpenBLAS makes a product of what it is given, in half the time, and no copies first:

@@ -97,28 +97,23 @@ def convolved(
             parts.swapaxes(0, 1).reshape(batch // batch_groups, batch_groups * channels, *sizes),
             batch_groups,
         )
-    outputs, _, *width = kernel.shape
-    if 0 in array.shape or 0 in kernel.shape:
-        return _convolved(array, kernel, strides, padding, dilations, groups)
-    work = prod(array.shape) * prod(kernel.shape) // (groups * prod(strides))  # about
-    parts = pieces(len(array), work)
-    if len(parts) == 1:
-        return _convolved(array, kernel, strides, padding, dilations, groups)
-    compute = lambda piece: _convolved(array[piece], kernel, strides, padding, dilations, groups)
-    return np.concatenate(together(compute, parts))
+    outputs, depth, *width = kernel.shape
+    ends = zip(array.shape[2:], padding, dilations[0], dilations[1], width, strides, strict=True)
+    places = [
+        max((max((size - 1) * spread + 1, 0) + low + high - apart * (reach - 1) - 1) // stride + 1, 0)
+        for size, (low, high), spread, apart, reach, stride in ends
+    ]
+    result = np.empty((len(array), outputs, *places), array.dtype)
 
+    def compute(piece: slice) -> None:
+        """The same of some images."""
+        windows = sliding(padded(array[piece], padding, dilations[0], 0), width, strides, dilations[1])
+        columns = windows.reshape(len(windows), groups, depth * prod(width), prod(places))
+        matrix = kernel.reshape(groups, outputs // groups, depth * prod(width))
+        np.matmul(matrix, columns, result[piece].reshape(len(windows), groups, outputs // groups, prod(places)))
 
-def _convolved(
-    array: np.ndarray, kernel: np.ndarray, strides: Numbers, padding: Pairs, dilations: Any, groups: int
-) -> np.ndarray:
-    """The same of some images."""
-    outputs, _, *width = kernel.shape
-    windows = sliding(padded(array, padding, dilations[0], 0), width, strides, dilations[1])
-    places = windows.shape[2 + len(width) :]
-    depth = array.shape[1] // groups * prod(width)
-    columns = windows.reshape(array.shape[0], groups, depth, prod(places))
-    result = kernel.reshape(groups, outputs // groups, depth) @ columns
-    return result.reshape(array.shape[0], outputs, *places)
+    together(compute, pieces(len(array), result.size * depth * prod(width)))
+    return result
 
 
 @rule("conv_general_dilated")
