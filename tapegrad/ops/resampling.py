@@ -317,7 +317,7 @@ def _spread(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
 
 
 def _run(positions: Any, length: Any) -> int:
-    """How many outputs, side by side, read each element, where that is the same of all; 0 otherwise."""
+    """The number of outputs, side by side, that read each element, where that is the same of all; 0 otherwise."""
     if not isinstance(positions, np.ndarray) or len(positions) != 1 or not length or positions.size % length:
         return 0
     run = positions.size // length

@@ -14,7 +14,7 @@ import pytest
 import tapegrad as torch
 from tapegrad._src.execution.numpy_backend import cutting
 from tapegrad._src.execution.numpy_backend.cutting import cut
-from tapegrad._src.execution.state import threads as threads_room
+from tapegrad._src.execution.state import threads as threads_module
 from tapegrad._src.execution.state.threads import AWAKE, SLEEPLESS, Blas, Helpers, blas, helpers
 from tapegrad._src.execution.tiers import stripped
 
@@ -179,7 +179,7 @@ def test_threads_of_blas_sleep_between_products():
 
 def test_threads_of_blas_are_sleepless_without(monkeypatch):
     told = []
-    monkeypatch.setattr(threads_room, "alone", lambda: True)
+    monkeypatch.setattr(threads_module, "alone", lambda: True)
     monkeypatch.setattr(Blas, "sleeps_after", lambda _, awake: told.append(awake))
     with torch.execution.without("resting BLAS"):
         assert set(told) <= {SLEEPLESS}

@@ -20,7 +20,7 @@ import numpy as np
 from tapegrad._src.execution.state.threads import blas_alone, helpers
 
 MOST, EACH, SUMS = 32, 1e7, 1 << 23
-"""How many pieces there are at most, how many multiplications each has at least, and how many numbers all sums have."""
+"""The most pieces, the least multiplications of each, and the most numbers of all sums together."""
 
 
 def pieces(batch: int, multiplications: float, numbers: int = 0, least: int = 1) -> list[slice]:
@@ -41,7 +41,7 @@ def pieces(batch: int, multiplications: float, numbers: int = 0, least: int = 1)
 
 
 def together(compute: Callable[[slice], Any], parts: list[slice]) -> list[Any]:
-    """What a function gives for each piece, computed by several threads if that is quicker."""
+    """The results of a function for all pieces, computed by several threads if that is quicker."""
     found: list[Any] = [None] * len(parts)
 
     def work(number: int) -> None:

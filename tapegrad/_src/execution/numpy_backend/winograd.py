@@ -45,7 +45,7 @@ AT_A_TIME = 128
 for the interpreter too often."""
 
 FEWEST, FEWEST_SUMMED = 16, 64
-"""How many of them a thread has at least, as it reads the kernel for all, or makes a sum that is as large."""
+"""The least of them for a thread that reads the kernel for all, and for one that makes a sum that is as large."""
 
 ELEMENT_READ, ELEMENT_MADE, POINT_OF_KERNEL, PRODUCT = 3.3, 2.3, 1.1, 0.018
 """The nanoseconds that it takes for each element of tiles that are read, for each one that is made, for each number
