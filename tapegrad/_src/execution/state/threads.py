@@ -187,7 +187,7 @@ class Blas:
         name = next(name for name in NAMES if hasattr(library, name.format("set")))
         self.get, self.set = getattr(library, name.format("get")), getattr(library, name.format("set"))
         self.set.argtypes, self.set.restype, self.get.restype = (ctypes.c_int,), None, ctypes.c_int
-        core = getattr(library, name.format("get").replace("num_threads", "corename"), lambda: b"")
+        core: Any = getattr(library, name.format("get").replace("num_threads", "corename"), lambda: b"")
         core.restype = ctypes.c_char_p
         self.core = core().decode()
         self._library = library
