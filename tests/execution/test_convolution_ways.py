@@ -8,7 +8,7 @@ import pytest
 from jax import lax
 
 import tapegrad as torch
-from tapegrad._src.execution.numpy_backend import channels_innermost, convolutions, pieces, swept, windowed, winograd
+from tapegrad._src.execution.numpy_backend import channels_innermost, convolutions, shares, swept, windowed, winograd
 from tapegrad._src.execution.numpy_backend.writer import written
 from tapegrad._src.execution.state.threads import helpers
 from tapegrad.ops import convolution
@@ -93,10 +93,10 @@ def test_ways_are_laid_out_in_parts_of_any_size(at_a_time, monkeypatch):
 
 
 @pytest.fixture
-def small_pieces(monkeypatch):
-    """Each image or two is a piece, and the number of threads is as it was afterwards."""
+def small_shares(monkeypatch):
+    """Each image or two is a share, and the number of threads is as it was afterwards."""
     remembered = channels_innermost.rows, winograd.tiles, swept.sweep
-    monkeypatch.setattr(pieces, "EACH", 1.0)
+    monkeypatch.setattr(shares, "EACH", 1.0)
     monkeypatch.setattr(winograd, "FEWEST", 1)
     monkeypatch.setattr(winograd, "FEWEST_SUMMED", 1)
     before = helpers.number
@@ -109,7 +109,7 @@ def small_pieces(monkeypatch):
 
 
 @pytest.mark.parametrize("way", FUNCTIONS)
-def test_the_images_of_a_batch_are_shared_out_and_the_bits_are_the_same(way, small_pieces, monkeypatch):
+def test_the_images_of_a_batch_are_shared_out_and_the_bits_are_the_same(way, small_shares, monkeypatch):
     monkeypatch.setattr(windowed, "way_of", preferring(way))
     shared, run = [], helpers.run
     monkeypatch.setattr(type(helpers), "run", lambda _, work, count: (shared.append(count), run(work, count)))
@@ -123,7 +123,7 @@ def test_the_images_of_a_batch_are_shared_out_and_the_bits_are_the_same(way, sma
     assert way == convolutions.COLUMNS or max(shared) > 1
 
 
-def test_an_infinite_number_in_one_piece_is_seen_by_all(small_pieces):
+def test_an_infinite_number_in_one_share_is_seen_by_all(small_shares):
     case = (4, 64, 64, (16, 16), (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1))
     for function, arguments, _ in three(case):
         arguments[0][3, 1, 5, 7] = np.inf
@@ -135,9 +135,9 @@ def test_an_infinite_number_in_one_piece_is_seen_by_all(small_pieces):
 
 @pytest.mark.parametrize("batch", [1, 5, 8, 33])
 @pytest.mark.parametrize("least", [1, 3, 40])
-def test_pieces_are_all_images_in_order(batch, least):
+def test_shares_are_all_images_in_order(batch, least):
     for numbers in (0, 1 << 22):
-        found = pieces.pieces(batch, 1e9, numbers, least)
+        found = shares.shares(batch, 1e9, numbers, least)
         assert [i for one in found for i in range(one.start, one.stop)] == [*range(batch)]
         assert len(found) <= (2 if numbers else max(batch // least, 1))
 

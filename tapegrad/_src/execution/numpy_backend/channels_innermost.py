@@ -7,7 +7,7 @@ time; what a window reads is laid out as a row; and a product of those rows with
 innermost. The gradient of the kernel is a product of the same rows with what is given for each window. The gradient of
 the images is the other way round: what is given, times the kernel, are rows that are added to where they were read.
 
-Images are shared out among threads: Note [Pieces of a batch] in ``pieces.py``.
+Images are shared out among threads: Note [Shares of a batch] in ``shares.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad._src.caches import remembered
-from tapegrad._src.execution.numpy_backend.pieces import pieces, runs, summed, together
+from tapegrad._src.execution.numpy_backend.shares import runs, shares, summed, together
 
 Pairs = Sequence[tuple[int, int]]
 Numbers = Sequence[int]
@@ -61,8 +61,8 @@ class Rows(NamedTuple):
         return self.channels * prod(self.width)
 
     def parts(self, outputs: int, numbers: int = 0) -> list[slice]:
-        """The images that are computed by one thread each; ``numbers``: as of ``pieces``."""
-        return pieces(self.batch, self.batch * prod(self.places) * self.depth * outputs, numbers)
+        """The images that are computed by one thread each; ``numbers``: as of ``shares``."""
+        return shares(self.batch, self.batch * prod(self.places) * self.depth * outputs, numbers)
 
 
 @remembered("rows")
@@ -127,9 +127,9 @@ def by_rows(images: np.ndarray, kernel: np.ndarray, how: Rows) -> np.ndarray:
     matrix = np.moveaxis(kernel, (0, 1), (-1, -2)).reshape(how.depth, outputs)
     result = np.empty((how.batch, outputs, *how.places), images.dtype)
 
-    def compute(piece: slice) -> None:
-        results = result[piece]
-        for some, part in laid_out(images[piece], how):
+    def compute(share: slice) -> None:
+        results = result[share]
+        for some, part in laid_out(images[share], how):
             outermost(part.dot(matrix).reshape(-1, *how.places, outputs), results[some])
 
     together(compute, how.parts(outputs))
@@ -140,11 +140,11 @@ def kernel_by_rows(images: np.ndarray, results: np.ndarray, how: Rows) -> np.nda
     """The gradient of the kernel, where ``results`` is that of ``by_rows(images, kernel)``."""
     outputs = results.shape[1]
 
-    def compute(piece: slice) -> np.ndarray:
-        mine = results[piece]
+    def compute(share: slice) -> np.ndarray:
+        mine = results[share]
         given = np.empty((min(how.at_once, len(mine)), *how.places, outputs), images.dtype)
         total = np.zeros((how.depth, outputs), images.dtype)
-        for some, part in laid_out(images[piece], how):
+        for some, part in laid_out(images[share], how):
             these = given[: some.stop - some.start]
             innermost(mine[some], these)
             total += part.T.dot(these.reshape(-1, outputs))
@@ -163,7 +163,7 @@ def images_by_rows(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.nd
     kernel = flipped[(slice(None), slice(None), *[slice(None, None, -1)] * len(how.width))]
     matrix = np.moveaxis(kernel, (1, 0), (0, -1)).reshape(outputs, how.depth)
     found = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
-    together(lambda piece: _add_rows(results[piece], matrix, how, found[piece]), how.parts(outputs))
+    together(lambda share: _add_rows(results[share], matrix, how, found[share]), how.parts(outputs))
     return found
 
 

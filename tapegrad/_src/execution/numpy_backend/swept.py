@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._src.caches import remembered
-from tapegrad._src.execution.numpy_backend.pieces import pieces, runs, summed, together
+from tapegrad._src.execution.numpy_backend.shares import runs, shares, summed, together
 from tapegrad._src.execution.state.threads import multiplies_small
 
 Pairs = Sequence[tuple[int, int]]
@@ -87,7 +87,7 @@ def sweep(shape: tuple[int, ...], outputs: int, width: tuple[int, ...], padding:
     behind = sum((reach - 1) * step for reach, step in zip(width[1:], steps[1:], strict=True))
     line = prod(lengths) + behind
     ends = list(zip(sizes, lengths, padding, strict=True))
-    split = partial(pieces, batch, batch * prod(places) * depth * outputs)
+    split = partial(shares, batch, batch * prod(places) * depth * outputs)
     return Sweep(
         batch, depth, places, lengths, rows, row,
         padded=(count, channels, line),
@@ -128,9 +128,9 @@ def swept(images: np.ndarray, kernel: np.ndarray, how: Any, otherwise: Callable)
     matrix = kernel.reshape(outputs, how.depth)
     result = np.empty((how.batch, outputs, *how.places), images.dtype)
 
-    def compute(piece: slice) -> None:
-        results = result[piece]
-        for some, these, part in laid_out(images[piece], how):
+    def compute(share: slice) -> None:
+        results = result[share]
+        for some, these, part in laid_out(images[share], how):
             product = np.matmul(matrix, part)
             results[some, :, these] = product.reshape(len(part), outputs, -1, *how.lengths[1:])[(..., *how.cut)]
 
@@ -142,7 +142,7 @@ def swept_between(images: np.ndarray, results: np.ndarray, how: Any, otherwise: 
     """The gradient of the kernel, where ``results`` is that of ``swept(images, kernel)``."""
     if not how:
         return otherwise(images, results)
-    total = summed(lambda piece: _between(images[piece], results[piece], how), how.sums)
+    total = summed(lambda share: _between(images[share], results[share], how), how.sums)
     if np.isnan(total).any():
         return otherwise(images, results)
     return total.T.reshape(results.shape[1], how.windows[1], *how.windows[2:-1])

@@ -20,9 +20,9 @@ from tapegrad._src.execution.numpy_backend.convolutions import FORWARD, IMAGES, 
 from tapegrad._src.execution.numpy_backend.expression import Constant, Lambda, Name
 from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
 from tapegrad._src.execution.numpy_backend.operands import Operand, are_known, call, constant
-from tapegrad._src.execution.numpy_backend.pieces import pieces, together
 from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 from tapegrad._src.execution.numpy_backend.shapes import transposed
+from tapegrad._src.execution.numpy_backend.shares import shares, together
 from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
 from tapegrad._src.execution.numpy_backend.winograd import tiles, winograd, winograd_between
 
@@ -105,14 +105,14 @@ def convolved(
     ]
     result = np.empty((len(array), outputs, *places), array.dtype)
 
-    def compute(piece: slice) -> None:
+    def compute(share: slice) -> None:
         """The same of some images."""
-        windows = sliding(padded(array[piece], padding, dilations[0], 0), width, strides, dilations[1])
+        windows = sliding(padded(array[share], padding, dilations[0], 0), width, strides, dilations[1])
         columns = windows.reshape(len(windows), groups, depth * prod(width), prod(places))
         matrix = kernel.reshape(groups, outputs // groups, depth * prod(width))
-        np.matmul(matrix, columns, result[piece].reshape(len(windows), groups, outputs // groups, prod(places)))
+        np.matmul(matrix, columns, result[share].reshape(len(windows), groups, outputs // groups, prod(places)))
 
-    together(compute, pieces(len(array), result.size * depth * prod(width)))
+    together(compute, shares(len(array), result.size * depth * prod(width)))
     return result
 
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from tapegrad._src.caches import remembered
 from tapegrad._src.execution.numpy_backend.channels_innermost import Rows, innermost, outermost, rows, windows_of
-from tapegrad._src.execution.numpy_backend.pieces import pieces, runs, summed, together
+from tapegrad._src.execution.numpy_backend.shares import runs, shares, summed, together
 
 MADE, READ = 4, 3
 """The results of a tile along each dimension, and the length of the kernel."""
@@ -128,7 +128,7 @@ def tiles(shape: tuple[int, ...], outputs: int, padding: tuple[tuple[int, int], 
     made = rows((batch, outputs, *sizes), steps, counts, ((0, 0), (0, 0)), steps, (1, 1))
     strip = min(max(AT_A_TIME // counts[1], 1), counts[0])
     numbers = channels * outputs
-    split = partial(pieces, batch, batch * math.prod(sizes) * READ**2 * numbers)
+    split = partial(shares, batch, batch * math.prod(sizes) * READ**2 * numbers)
     few_parts, few_sums = [-(-few // math.prod(counts)) for few in (FEWEST, FEWEST_SUMMED)]
     return Tiles(
         read._replace(at_once=count), made._replace(at_once=count), strip, outputs, sizes,
@@ -175,9 +175,9 @@ def winograd(images: np.ndarray, kernel: np.ndarray, how: Tiles, otherwise: Call
     points, made = _of_kernel(kernel), how.made
     result = np.empty((made.batch, how.outputs, *how.sizes), images.dtype)
 
-    def compute(piece: slice) -> bool:
-        results = result[piece]
-        for some, these, part in _tiled(images[piece], how.read, how.strip):
+    def compute(share: slice) -> bool:
+        results = result[share]
+        for some, these, part in _tiled(images[share], how.read, how.strip):
             found = np.matmul(TO_RESULTS, np.matmul(_at_points(OF_TILE, part), points).swapaxes(0, 1))
             number, columns = some.stop - some.start, made.places[1]
             block = found.reshape(number, -1, columns, MADE, MADE, how.outputs).swapaxes(2, 3)
@@ -193,9 +193,9 @@ def winograd_between(images: np.ndarray, results: np.ndarray, how: Tiles, otherw
     """The gradient of the kernel, where ``results`` is that of ``winograd(images, kernel)``."""
     outputs, channels = how.outputs, how.read.channels
 
-    def compute(piece: slice) -> np.ndarray:
+    def compute(share: slice) -> np.ndarray:
         total: Any = None
-        read, made = _tiled(images[piece], how.read, how.strip), _tiled(results[piece], how.made, how.strip)
+        read, made = _tiled(images[share], how.read, how.strip), _tiled(results[share], how.made, how.strip)
         for (_, _, part), (_, _, given) in zip(read, made, strict=True):
             left, right = _at_points(OF_RESULTS, given), _at_points(OF_TILE, part)
             product = np.matmul(left.swapaxes(1, 2), right)

@@ -1,12 +1,12 @@
 """Convolutions of many images, some images by each thread.
 
-Note [Pieces of a batch]
+Note [Shares of a batch]
 Each image is convolved by itself, so the images of a batch are shared out among threads (Note [Threads that help] in
-``state/threads.py``), some to a piece. What all of them read, as the kernel at Winograd's points, is made once before;
-each piece has memory of its own for what is laid out. The gradient of a kernel is a sum over images: each piece makes
+``state/threads.py``), some to a share. What all of them read, as the kernel at Winograd's points, is made once before;
+each share has memory of its own for what is laid out. The gradient of a kernel is a sum over images: each share makes
 one, and they are added in order.
 
-The pieces follow from the shapes alone, so the same bits come on any number of threads. Where they are few beside the
+The shares follow from the shapes alone, so the same bits come on any number of threads. Where they are few beside the
 threads, as of a single image, BLAS has these instead.
 """
 
@@ -20,19 +20,19 @@ import numpy as np
 from tapegrad._src.execution.state.threads import blas_alone, helpers
 
 MOST, EACH, SUMS = 32, 1e7, 1 << 23
-"""The most pieces, the least multiplications of each, and the most numbers of all sums together."""
+"""The most shares, the least multiplications of each, and the most numbers of all sums together."""
 
 
-def pieces(batch: int, multiplications: float, numbers: int = 0, least: int = 1) -> list[slice]:
-    """The images of each piece.
+def shares(batch: int, multiplications: float, numbers: int = 0, least: int = 1) -> list[slice]:
+    """The images of each share.
 
     Args:
         batch: how many images there are.
         multiplications: of all of them.
-        numbers: how many of them a sum has, if each piece makes one.
-        least: of how many images a piece is at least.
+        numbers: how many of them a sum has, if each share makes one.
+        least: of how many images a share is at least.
 
-    >>> pieces(8, 30e6)
+    >>> shares(8, 30e6)
     [slice(0, 4, None), slice(4, 8, None)]
     """
     most = int(min(batch // least, multiplications / EACH, SUMS / numbers if numbers else MOST, MOST))
@@ -41,7 +41,7 @@ def pieces(batch: int, multiplications: float, numbers: int = 0, least: int = 1)
 
 
 def together(compute: Callable[[slice], Any], parts: list[slice]) -> list[Any]:
-    """The results of a function for all pieces, computed by several threads if that is quicker."""
+    """The results of a function for all shares, computed by several threads if that is quicker."""
     found: list[Any] = [None] * len(parts)
 
     def work(number: int) -> None:
@@ -57,7 +57,7 @@ def together(compute: Callable[[slice], Any], parts: list[slice]) -> list[Any]:
 
 
 def summed(compute: Callable[[slice], np.ndarray], parts: list[slice]) -> np.ndarray:
-    """The sum of what a function gives for all pieces, in an array that it has given."""
+    """The sum of what a function gives for all shares, in an array that it has given."""
     total, *others = together(compute, parts)
     for one in others:
         np.add(total, one, total)
