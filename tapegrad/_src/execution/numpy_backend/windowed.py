@@ -100,8 +100,8 @@ def convolved(
     outputs, depth, *width = kernel.shape
     ends = zip(array.shape[2:], padding, dilations[0], dilations[1], width, strides, strict=True)
     places = [
-        max((max((size - 1) * spread + 1, 0) + low + high - apart * (reach - 1) - 1) // stride + 1, 0)
-        for size, (low, high), spread, apart, reach, stride in ends
+        max((max((size - 1) * between + 1, 0) + low + high - apart * (reach - 1) - 1) // stride + 1, 0)
+        for size, (low, high), between, apart, reach, stride in ends
     ]
     result = np.empty((len(array), outputs, *places), array.dtype)
 
