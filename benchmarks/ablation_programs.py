@@ -261,6 +261,18 @@ def large_rows(torch: Any) -> Step:
     return step
 
 
+def product_and_rows(torch: Any) -> Step:
+    """Functions of rows of a large array behind a product, by NumPy."""
+    x, functional = torch.linspace(-1, 1, 1 << 21).reshape(2048, 1024), torch.nn.functional
+    w = torch.linspace(-0.1, 0.1, 1 << 20).reshape(1024, 1024)
+
+    def step(number: int) -> None:
+        with torch.execution.tiers("host"):
+            functional.gelu(functional.layer_norm(x @ w, (1024,)), approximate="tanh").softmax(-1).sum()
+
+    return step
+
+
 def large_chain(torch: Any) -> Step:
     """Functions of a large array, recorded, by NumPy: 40 results that one after the other is read once."""
     x = torch.linspace(0, 1, 1 << 20)
@@ -367,6 +379,7 @@ WORKLOADS: dict[str, Workload] = {
         small_net, ("flat traces", "shape classes"), FIRST, never=("disk cache", "shipped classes")
     ),
     "rows of a large array, by NumPy": Workload(large_rows, ("strips",)),
+    "rows of a large array behind a product, by NumPy": Workload(product_and_rows, ("resting BLAS",)),
     "large layer, compiled": Workload(large_step, ("giving back",), compiled=True),
     "chain of large arrays, deferred": Workload(large_chain, ("releasing",), deferred=True),
     "gelu of a large product": Workload(large, ("background compiling", "numpy backend"), LONGEST),

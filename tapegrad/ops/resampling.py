@@ -195,6 +195,9 @@ def _whole_taps(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray
     return positions, np.trunc(scaled + np.where(scaled < 0, -0.5, 0.5)).astype(np.int32), bits
 
 
+MOST_ALIKE = 8
+"""Up to so many outputs that read one element are added as arrays, one after the other."""
+
 # -- along one axis ----------------------------------------------------------------------------------------------------
 
 
@@ -313,6 +316,14 @@ def _spread(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
     return windows.reshape(*before, length, *behind)
 
 
+def _run(positions: Any, length: Any) -> int:
+    """The number of outputs, side by side, that read each element, where that is the same of all; 0 otherwise."""
+    if not isinstance(positions, np.ndarray) or len(positions) != 1 or not length or positions.size % length:
+        return 0
+    run = positions.size // length
+    return run if run <= MOST_ALIKE and np.array_equal(positions[0], np.arange(positions.size) // run) else 0
+
+
 def _spread_by_taps(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
     positions, weights = taps(sampling, length)
     if _alike(weights):
@@ -326,6 +337,10 @@ def _spread_by_taps(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
         widths = [[one if i == axis else (0, 0, 0) for i in range(g.ndim)] for one in ends]
         return reduce(add, map(lax.pad, parts, [jnp.zeros((), g.dtype)] * len(parts), widths))
     total = jnp.zeros((*g.shape[:axis], length, *g.shape[axis + 1 :]), g.dtype)
+    run = _run(positions, length)
+    if run:
+        size = g.shape[axis]
+        return reduce(add, [lax.slice_in_dim(parts[0], tap, size, run, axis) for tap in range(run)], total)
     for part, row in zip(parts, positions, strict=True):
         places = library(row).where(row < 0, length, row)
         total = total.at[(*[slice(None)] * axis, places)].add(part, mode="drop")

@@ -8,8 +8,9 @@ import pytest
 from jax import lax
 
 import tapegrad as torch
-from tapegrad._src.execution.numpy_backend import channels_innermost, convolutions, windowed, winograd
+from tapegrad._src.execution.numpy_backend import channels_innermost, convolutions, shares, swept, windowed, winograd
 from tapegrad._src.execution.numpy_backend.writer import written
+from tapegrad._src.execution.state.threads import helpers
 from tapegrad.ops import convolution
 
 pytestmark = pytest.mark.once("kernels are run by themselves")
@@ -89,6 +90,56 @@ def test_ways_are_laid_out_in_parts_of_any_size(at_a_time, monkeypatch):
                 close(written(function, arguments).body(*arguments), expected)
     channels_innermost.rows.cache.clear()
     winograd.tiles.cache.clear()
+
+
+@pytest.fixture
+def small_shares(monkeypatch):
+    """Each image or two is a share, and the number of threads is as it was afterwards."""
+    remembered = channels_innermost.rows, winograd.tiles, swept.sweep
+    monkeypatch.setattr(shares, "EACH", 1.0)
+    monkeypatch.setattr(winograd, "FEWEST", 1)
+    monkeypatch.setattr(winograd, "FEWEST_SUMMED", 1)
+    before = helpers.number
+    for one in remembered:
+        one.cache.clear()
+    yield
+    helpers.number = before
+    for one in remembered:
+        one.cache.clear()
+
+
+@pytest.mark.parametrize("way", FUNCTIONS)
+def test_the_images_of_a_batch_are_shared_out_and_the_bits_are_the_same(way, small_shares, monkeypatch):
+    monkeypatch.setattr(windowed, "way_of", preferring(way))
+    shared, run = [], helpers.run
+    monkeypatch.setattr(type(helpers), "run", lambda _, work, count: (shared.append(count), run(work, count)))
+    for name in ("square", "every second", "signal", "single elements"):
+        for function, arguments, expected in three(CASES[name]):
+            body, found = written(function, arguments).body, []
+            for helpers.number in (1, 2, 3):
+                found.append(body(*arguments))
+            close(found[0], expected)
+            assert all(np.array_equal(found[0], one) for one in found)
+    assert way == convolutions.COLUMNS or max(shared) > 1
+
+
+def test_an_infinite_number_in_one_share_is_seen_by_all(small_shares):
+    case = (4, 64, 64, (16, 16), (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1))
+    for function, arguments, _ in three(case):
+        arguments[0][3, 1, 5, 7] = np.inf
+        code, expected = written(function, arguments), np.asarray(jax.jit(function)(*arguments))
+        assert "winograd" in code.source
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(code.body(*arguments), expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("batch", [1, 5, 8, 33])
+@pytest.mark.parametrize("least", [1, 3, 40])
+def test_shares_are_all_images_in_order(batch, least):
+    for numbers in (0, 1 << 22):
+        found = shares.shares(batch, 1e9, numbers, least)
+        assert [i for one in found for i in range(one.start, one.stop)] == [*range(batch)]
+        assert len(found) <= (2 if numbers else max(batch // least, 1))
 
 
 CHOSEN = {

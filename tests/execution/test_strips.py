@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import jax
@@ -13,7 +14,8 @@ import pytest
 import tapegrad as torch
 from tapegrad._src.execution.numpy_backend import cutting
 from tapegrad._src.execution.numpy_backend.cutting import cut
-from tapegrad._src.execution.state.threads import Helpers, blas, helpers
+from tapegrad._src.execution.state import threads as threads_module
+from tapegrad._src.execution.state.threads import AWAKE, SLEEPLESS, Blas, Helpers, blas, helpers
 from tapegrad._src.execution.tiers import stripped
 
 F = torch.nn.functional
@@ -156,6 +158,41 @@ def test_copies_are_the_same(x):
     large = torch.arange(3_000_000.0).reshape(1000, 3000)
     assert np.array_equal(large.T.contiguous().numpy(), large.numpy().T)
     assert np.array_equal(large.clone().numpy(), large.numpy())
+
+
+def spinning():
+    """The least seconds of the CPU that threads of BLAS take while nobody asks for anything."""
+    x, least = np.ones((300, 300), np.float32), 1.0
+    for _ in range(4):
+        x.dot(x)
+        start = time.process_time()
+        time.sleep(0.02)
+        least = min(least, time.process_time() - start)
+    return least
+
+
+def test_threads_of_blas_sleep_between_products():
+    for one in blas():
+        one.sleeps_after(AWAKE)
+    assert spinning() < 0.008
+
+
+def test_threads_of_blas_are_sleepless_without(monkeypatch):
+    told = []
+    monkeypatch.setattr(threads_module, "alone", lambda: True)
+    monkeypatch.setattr(Blas, "sleeps_after", lambda _, awake: told.append(awake))
+    with torch.execution.without("resting BLAS"):
+        assert set(told) <= {SLEEPLESS}
+        told.clear()
+    assert set(told) <= {AWAKE} and len(told) == len(blas())
+
+
+def test_what_users_say_about_idle_threads_is_heeded(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", "20")
+    for one in blas():
+        monkeypatch.setattr(one, "_library", type("", (), {"openblas_read_env": None, "blas_thread_shutdown_": None}))
+        one.sleeps_after(AWAKE)  # calls nothing
+    assert os.environ["OPENBLAS_THREAD_TIMEOUT"] == "20"
 
 
 # -- threads that help -------------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ ORDERS = {
         "data.opaque", "data.sizes",
         "data.devices", "data.promotion", "data.row_layout", "data.values", "data.boxes",
         "data.tracing", "data", "numpy_backend.expression", "numpy_backend.operands", "numpy_backend.parts",
-        "numpy_backend.printing", "numpy_backend.swept",
+        "numpy_backend.printing", "numpy_backend.shares", "numpy_backend.swept",
         "numpy_backend.channels_innermost", "numpy_backend.images_innermost", "numpy_backend.winograd",
         "numpy_backend.convolutions",
         "numpy_backend.elementwise", "numpy_backend.forms", "numpy_backend.fourier", "numpy_backend.linear_algebra",

@@ -77,6 +77,7 @@ STRIPS = Mechanism(
 BACKGROUND_COMPILING = Mechanism(
     "background compiling", "XLA compiles on a thread of its own, while calls go on by NumPy."
 )
+RESTING_BLAS = Mechanism("resting BLAS", "Threads of BLAS's sleep between products, and leave the cores to other ones.")
 CALL_CACHE = Mechanism(
     "call cache", "A call of a public function that comes back runs its operator's plan without looking at arguments."
 )
@@ -124,9 +125,9 @@ def mechanisms() -> dict[str, str]:
 def without(*names: str) -> Any:
     """Switch mechanisms off in a block, or in the calls of a function that is decorated, to see what they buy.
 
-    It holds for this thread, and for what works on its behalf; "numpy backend" and "background compiling" are switched
-    off for the whole process. What was made before is left aside, and found again when the block ends. Blocks nest: an
-    inner one switches off more, and its end restores what was.
+    It holds for this thread, and for what works on its behalf; "numpy backend", "background compiling" and "resting
+    BLAS" are switched off for the whole process. What was made before is left aside, and found again when the block
+    ends. Blocks nest: an inner one switches off more, and its end restores what was.
 
     Args:
         names: some of ``mechanisms()``.

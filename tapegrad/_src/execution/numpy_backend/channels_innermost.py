@@ -7,7 +7,7 @@ time; what a window reads is laid out as a row; and a product of those rows with
 innermost. The gradient of the kernel is a product of the same rows with what is given for each window. The gradient of
 the images is the other way round: what is given, times the kernel, are rows that are added to where they were read.
 
-Each image is computed by itself but for sums of gradients, so images may be shared out among threads.
+Images are shared out among threads: Note [Shares of a batch] in ``shares.py``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tapegrad._src.caches import remembered
+from tapegrad._src.execution.numpy_backend.shares import runs, shares, summed, together
 
 Pairs = Sequence[tuple[int, int]]
 Numbers = Sequence[int]
@@ -36,7 +37,7 @@ class Rows(NamedTuple):
     Attributes:
         batch, channels, sizes: of the images.
         at_once: how many images are laid out at a time.
-        width, places: how long the kernel is along each dimension, and how many windows there are.
+        width, positions: how long the kernel is along each dimension, and how many windows there are.
         lengths: how long the memory of an image is along each dimension.
         inside, taken: where an image lies in it, and what of the image does.
         strides, apart: how far windows, and a window's elements, are apart.
@@ -59,10 +60,9 @@ class Rows(NamedTuple):
         """The number of elements that a window reads."""
         return self.channels * prod(self.width)
 
-    def parts(self) -> Iterator[slice]:
-        """The images that are laid out together."""
-        for first in range(0, self.batch, self.at_once):
-            yield slice(first, min(first + self.at_once, self.batch))
+    def parts(self, outputs: int, numbers: int = 0) -> list[slice]:
+        """The images that are computed by one thread each; ``numbers``: as of ``shares``."""
+        return shares(self.batch, self.batch * prod(self.positions) * self.depth * outputs, numbers)
 
 
 @remembered("rows")
@@ -81,7 +81,7 @@ def rows(
 
 
 def windows_of(memory: np.ndarray, how: Rows) -> np.ndarray:
-    """The elements that windows read, ``(images, *places, *width, channels)``, of ``(images, *lengths, channels)``."""
+    """The elements that windows read, ``(images, *positions, *width, channels)``, of ``(images, *lengths, channels)``."""
     first, *steps, last = memory.strides
     between = [step * stride for step, stride in zip(steps, how.strides, strict=True)]
     within = [step * apart for step, apart in zip(steps, how.apart, strict=True)]
@@ -110,10 +110,11 @@ def outermost(memory: np.ndarray, images: np.ndarray) -> None:
 
 def laid_out(images: np.ndarray, how: Rows) -> Iterator[tuple[slice, np.ndarray]]:
     """For some images after the others the rows of what their windows read, in the same memory."""
-    memory = np.zeros((how.at_once, *how.lengths, how.channels), images.dtype)
+    at_once = min(how.at_once, len(images))
+    memory = np.zeros((at_once, *how.lengths, how.channels), images.dtype)
     image, windows = memory[(slice(None), *how.inside)], windows_of(memory, how)
     laid = np.empty(windows.shape, images.dtype)
-    for some in how.parts():
+    for some in runs(len(images), at_once):
         number = some.stop - some.start
         innermost(images[(some, slice(None), *how.taken)], image[:number])
         laid[:number] = windows[:number]
@@ -125,20 +126,31 @@ def by_rows(images: np.ndarray, kernel: np.ndarray, how: Rows) -> np.ndarray:
     outputs = len(kernel)
     matrix = np.moveaxis(kernel, (0, 1), (-1, -2)).reshape(how.depth, outputs)
     result = np.empty((how.batch, outputs, *how.positions), images.dtype)
-    for some, part in laid_out(images, how):
-        outermost(part.dot(matrix).reshape(-1, *how.positions, outputs), result[some])
+
+    def compute(share: slice) -> None:
+        results = result[share]
+        for some, part in laid_out(images[share], how):
+            outermost(part.dot(matrix).reshape(-1, *how.positions, outputs), results[some])
+
+    together(compute, how.parts(outputs))
     return result
 
 
 def kernel_by_rows(images: np.ndarray, results: np.ndarray, how: Rows) -> np.ndarray:
     """The gradient of the kernel, where ``results`` is that of ``by_rows(images, kernel)``."""
     outputs = results.shape[1]
-    given = np.empty((how.at_once, *how.positions, outputs), images.dtype)
-    total = np.zeros((how.depth, outputs), images.dtype)
-    for some, part in laid_out(images, how):
-        these = given[: some.stop - some.start]
-        innermost(results[some], these)
-        total += part.T.dot(these.reshape(-1, outputs))
+
+    def compute(share: slice) -> np.ndarray:
+        mine = results[share]
+        given = np.empty((min(how.at_once, len(mine)), *how.positions, outputs), images.dtype)
+        total = np.zeros((how.depth, outputs), images.dtype)
+        for some, part in laid_out(images[share], how):
+            these = given[: some.stop - some.start]
+            innermost(mine[some], these)
+            total += part.T.dot(these.reshape(-1, outputs))
+        return total
+
+    total = summed(compute, how.parts(outputs, how.depth * outputs))
     return np.moveaxis(total.reshape(*how.width, how.channels, outputs), (-1, -2), (0, 1))
 
 
@@ -150,11 +162,18 @@ def images_by_rows(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.nd
     outputs = results.shape[1]
     kernel = flipped[(slice(None), slice(None), *[slice(None, None, -1)] * len(how.width))]
     matrix = np.moveaxis(kernel, (1, 0), (0, -1)).reshape(outputs, how.depth)
-    images = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
-    given = np.empty((how.at_once, *how.positions, outputs), results.dtype)
-    memory = np.empty((how.at_once, *how.lengths, how.channels), results.dtype)
+    gradient = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
+    together(lambda share: _add_rows(results[share], matrix, how, gradient[share]), how.parts(outputs))
+    return gradient
+
+
+def _add_rows(results: np.ndarray, matrix: np.ndarray, how: Rows, gradient: np.ndarray) -> None:
+    """Put the gradient of some images into ``gradient``."""
+    at_once, outputs = min(how.at_once, len(gradient)), len(matrix)
+    given = np.empty((at_once, *how.positions, outputs), results.dtype)
+    memory = np.empty((at_once, *how.lengths, how.channels), results.dtype)
     windows = windows_of(memory, how)
-    for some in how.parts():
+    for some in runs(len(gradient), at_once):
         number = some.stop - some.start
         innermost(results[some], given[:number])
         rows = given[:number].reshape(-1, outputs).dot(matrix).reshape(windows[:number].shape)
@@ -162,5 +181,4 @@ def images_by_rows(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.nd
         for offsets in np.ndindex(*how.width):
             at = (slice(number), *[slice(None)] * len(offsets), *offsets)
             windows[at] += rows[at]
-        outermost(memory[(slice(number), *how.inside)], images[(some, slice(None), *how.taken)])
-    return images
+        outermost(memory[(slice(number), *how.inside)], gradient[(some, slice(None), *how.taken)])

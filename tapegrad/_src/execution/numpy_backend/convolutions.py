@@ -36,7 +36,7 @@ class ConvolutionForm(NamedTuple):
         direction: ``FORWARD``, ``IMAGES`` or ``KERNEL``.
         images: the shape of what windows lie on, ``(batch, channels, ...)``.
         outputs: the channels of the results.
-        width, places: how long the kernel is along each dimension, and how many windows there are.
+        width, positions: how long the kernel is along each dimension, and how many windows there are.
         padding: zeros around the images, or fewer elements where it is negative.
         strides, apart: how far windows, and a window's elements, are apart.
     """

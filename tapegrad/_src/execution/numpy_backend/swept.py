@@ -11,6 +11,7 @@ zeros; if what they read is infinite or no number, that is none, and the product
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from math import prod
 from operator import mul
@@ -19,15 +20,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._src.caches import remembered
+from tapegrad._src.execution.numpy_backend.shares import runs, shares, summed, together
+from tapegrad._src.execution.state.threads import multiplies_small
 
 Pairs = Sequence[tuple[int, int]]
 Slices = tuple[Any, ...]
 
-LAID_OUT = 1 << 17
-"""About how many elements are laid out at a time."""
+LAID_OUT = 1 << 20
+"""About how many elements are laid out at a time. They lie in the cache that cores share: with fewer, threads would
+wait for the interpreter too often."""
 
 AT_ONCE = 10**6
-"""Up to so many multiplications OpenBLAS makes a product of what it is given, in half the time, and no copies first."""
+"""Up to so many multiplications OpenBLAS makes a product of what it is given, in half the time, and no copies first:
+with AVX-512."""
 
 DEEP = 64
 """From so many elements in a window on a product with what is given for it is quicker where that lies by columns."""
@@ -44,6 +49,7 @@ class Sweep(NamedTuple):
         inside, taken: where an image lies in its padding, and what of it does.
         cut: what of rows are windows.
         windows, steps: all that they read, ``(images, channels, *kernel, places)``, and how far elements are apart.
+        parts, sums: the images that are computed by one thread; the same of the gradient of the kernel.
     """
 
     batch: int
@@ -58,6 +64,8 @@ class Sweep(NamedTuple):
     cut: Slices
     windows: tuple[int, ...]
     steps: tuple[int, ...]
+    parts: list[slice]
+    sums: list[slice]
 
 
 @remembered("sweeps")
@@ -71,12 +79,15 @@ def sweep(shape: tuple[int, ...], outputs: int, width: tuple[int, ...], padding:
     *steps, _ = accumulate((1, *lengths[:0:-1], 1), mul)
     steps.reverse()
     row, depth = steps[0], channels * prod(width)
-    most = min(max(LAID_OUT // (depth * row), 1), AT_ONCE // (depth * row * outputs) or positions[0])
+    most = max(LAID_OUT // (depth * row), 1)
+    if multiplies_small():
+        most = min(most, AT_ONCE // (depth * row * outputs) or positions[0])
     rows = -(-positions[0] // -(-positions[0] // most))
     count = min(batch, max(LAID_OUT // (depth * row * rows), 1))
     behind = sum((reach - 1) * step for reach, step in zip(width[1:], steps[1:], strict=True))
     line = prod(lengths) + behind
     ends = list(zip(sizes, lengths, padding, strict=True))
+    split = partial(shares, batch, batch * prod(positions) * depth * outputs)
     return Sweep(
         batch, depth, positions, lengths, rows, row,
         padded=(count, channels, line),
@@ -85,20 +96,22 @@ def sweep(shape: tuple[int, ...], outputs: int, width: tuple[int, ...], padding:
         cut=tuple(slice(number) for number in positions[1:]),
         windows=(count, channels, *width, positions[0] * row),
         steps=(channels * line, line, *steps, 1),
+        parts=split(), sums=split(numbers=depth * outputs),
     )  # fmt: skip
 
 
 def laid_out(images: np.ndarray, how: Sweep) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """For some images, and some rows of windows, what these read: ``(images, depth, places)``, in the same memory."""
-    (count, channels, _), size = how.padded, images.itemsize
-    padded = np.zeros(how.padded, images.dtype)
-    line = padded[..., : prod(how.lengths)]
-    image = line.reshape(count, channels, *how.lengths)[(slice(None), slice(None), *how.inside)]
-    windows = np.ndarray(how.windows, images.dtype, padded, 0, [step * size for step in how.steps])
-    memory = np.empty((*how.windows[:-1], how.rows * how.row), images.dtype)
-    for first in range(0, how.batch, count):
-        some = slice(first, min(first + count, how.batch))
-        number = some.stop - first
+    (most, channels, line), size = how.padded, images.itemsize
+    count = min(most, len(images))
+    padded = np.zeros((count, channels, line), images.dtype)
+    lines = padded[..., : prod(how.lengths)]
+    image = lines.reshape(count, channels, *how.lengths)[(slice(None), slice(None), *how.inside)]
+    shape = (count, *how.windows[1:])
+    windows = np.ndarray(shape, images.dtype, padded, 0, [step * size for step in how.steps])
+    memory = np.empty((*shape[:-1], how.rows * how.row), images.dtype)
+    for some in runs(len(images), count):
+        number = some.stop - some.start
         image[:number] = images[(some, slice(None), *how.taken)]
         for top in range(0, how.positions[0], how.rows):
             these = slice(top, min(top + how.rows, how.positions[0]))
@@ -114,9 +127,14 @@ def swept(images: np.ndarray, kernel: np.ndarray, how: Any, otherwise: Callable)
     outputs = len(kernel)
     matrix = kernel.reshape(outputs, how.depth)
     result = np.empty((how.batch, outputs, *how.positions), images.dtype)
-    for some, these, part in laid_out(images, how):
-        product = np.matmul(matrix, part)
-        result[some, :, these] = product.reshape(len(part), outputs, -1, *how.lengths[1:])[(..., *how.cut)]
+
+    def compute(share: slice) -> None:
+        results = result[share]
+        for some, these, part in laid_out(images[share], how):
+            product = np.matmul(matrix, part)
+            results[some, :, these] = product.reshape(len(part), outputs, -1, *how.lengths[1:])[(..., *how.cut)]
+
+    together(compute, how.parts)
     return result
 
 
@@ -124,7 +142,15 @@ def swept_between(images: np.ndarray, results: np.ndarray, how: Any, otherwise: 
     """The gradient of the kernel, where ``results`` is that of ``swept(images, kernel)``."""
     if not how:
         return otherwise(images, results)
-    outputs, count = results.shape[1], how.padded[0]
+    total = summed(lambda share: _between(images[share], results[share], how), how.sums)
+    if np.isnan(total).any():
+        return otherwise(images, results)
+    return total.T.reshape(results.shape[1], how.windows[1], *how.windows[2:-1])
+
+
+def _between(images: np.ndarray, results: np.ndarray, how: Sweep) -> np.ndarray:
+    """The sum over some images: ``(depth, outputs)``."""
+    outputs, count = results.shape[1], min(how.padded[0], len(images))
     if how.depth < DEEP:
         turned = np.zeros((count, outputs, how.rows, *how.lengths[1:]), images.dtype)
     else:
@@ -135,6 +161,4 @@ def swept_between(images: np.ndarray, results: np.ndarray, how: Any, otherwise: 
         true[: len(given), :, : given.shape[2]] = given
         lines = turned[: len(given), :, : given.shape[2]].reshape(len(given), outputs, -1)
         total += np.add.reduce(np.matmul(part, lines.mT), 0)
-    if np.isnan(total).any():
-        return otherwise(images, results)
-    return total.T.reshape(outputs, how.windows[1], *how.windows[2:-1])
+    return total

@@ -21,6 +21,7 @@ from tapegrad._src.execution.numpy_backend.expression import Constant, Lambda, N
 from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
 from tapegrad._src.execution.numpy_backend.operands import Operand, Unwritable, are_known, call, constant, rule
 from tapegrad._src.execution.numpy_backend.shapes import transposed
+from tapegrad._src.execution.numpy_backend.shares import shares, together
 from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
 from tapegrad._src.execution.numpy_backend.winograd import tiles, winograd, winograd_between
 
@@ -95,13 +96,23 @@ def convolved(
             parts.swapaxes(0, 1).reshape(batch // batch_groups, batch_groups * channels, *sizes),
             batch_groups,
         )
-    outputs, _, *width = kernel.shape
-    windows = sliding(padded(array, padding, dilations[0], 0), width, strides, dilations[1])
-    counts = windows.shape[2 + len(width) :]
-    depth = array.shape[1] // groups * prod(width)
-    columns = windows.reshape(array.shape[0], groups, depth, prod(counts))
-    result = kernel.reshape(groups, outputs // groups, depth) @ columns
-    return result.reshape(array.shape[0], outputs, *counts)
+    outputs, depth, *width = kernel.shape
+    ends = zip(array.shape[2:], padding, dilations[0], dilations[1], width, strides, strict=True)
+    counts = [
+        max((max((size - 1) * between + 1, 0) + low + high - apart * (reach - 1) - 1) // stride + 1, 0)
+        for size, (low, high), between, apart, reach, stride in ends
+    ]
+    result = np.empty((len(array), outputs, *counts), array.dtype)
+
+    def compute(share: slice) -> None:
+        """The same of some images."""
+        windows = sliding(padded(array[share], padding, dilations[0], 0), width, strides, dilations[1])
+        columns = windows.reshape(len(windows), groups, depth * prod(width), prod(counts))
+        matrix = kernel.reshape(groups, outputs // groups, depth * prod(width))
+        np.matmul(matrix, columns, result[share].reshape(len(windows), groups, outputs // groups, prod(counts)))
+
+    together(compute, shares(len(array), result.size * depth * prod(width)))
+    return result
 
 
 @rule("conv_general_dilated")

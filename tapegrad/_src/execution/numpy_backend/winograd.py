@@ -23,12 +23,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad._src.caches import remembered
 from tapegrad._src.execution.numpy_backend.channels_innermost import Rows, innermost, outermost, rows, windows_of
+from tapegrad._src.execution.numpy_backend.shares import runs, shares, summed, together
 
 MADE, READ = 4, 3
 """The results of a tile along each dimension, and the length of the kernel."""
@@ -38,8 +40,12 @@ TILE = MADE + READ - 1
 POINTS = (Fraction(0), Fraction(5, 8), Fraction(-5, 8), Fraction(3, 2), Fraction(-3, 2))
 """Places at which polynomials have the values that are multiplied, besides infinity. See Note [Winograd]."""
 
-AT_A_TIME = 64
-"""About how many tiles are computed together: what lies between the steps stays in a core's cache."""
+AT_A_TIME = 128
+"""About how many tiles are computed together: what lies between the steps stays in the cache, and threads do not wait
+for the interpreter too often."""
+
+FEWEST, FEWEST_SUMMED = 16, 64
+"""The least of them for a thread that reads the kernel for all, and for one that makes a sum that is as large."""
 
 ELEMENT_READ, ELEMENT_MADE, POINT_OF_KERNEL, PRODUCT = 3.3, 2.3, 1.1, 0.018
 """The nanoseconds that it takes for each element of tiles that are read, for each one that is made, for each number
@@ -90,6 +96,7 @@ class Tiles(NamedTuple):
         read, made: tiles as windows on the images, and on the results.
         strip: how many rows of tiles are computed together.
         outputs, sizes: the channels of the results, and how long these are along each dimension.
+        parts, sums: the images that are computed together with one thread; the same of the gradient of the kernel.
     """
 
     read: Rows
@@ -97,6 +104,8 @@ class Tiles(NamedTuple):
     strip: int
     outputs: int
     sizes: tuple[int, ...]
+    parts: list[slice]
+    sums: list[slice]
 
 
 def nanoseconds(batch: int, channels: int, outputs: int, windows: tuple[int, ...]) -> float:
@@ -111,22 +120,29 @@ def nanoseconds(batch: int, channels: int, outputs: int, windows: tuple[int, ...
 @remembered("tiles")
 def tiles(shape: tuple[int, ...], outputs: int, padding: tuple[tuple[int, int], ...]) -> Tiles:
     """Tiles for kernels of three by three over images of a shape, with this padding."""
-    batch, _, *lengths = shape
+    batch, channels, *lengths = shape
     sizes = tuple(length + low + high - READ + 1 for length, (low, high) in zip(lengths, padding, strict=True))
     counts, steps = tuple(-(-size // MADE) for size in sizes), (MADE, MADE)
     count = min(batch, max(AT_A_TIME // math.prod(counts), 1))
     read = rows(shape, (TILE, TILE), counts, padding, steps, (1, 1))
     made = rows((batch, outputs, *sizes), steps, counts, ((0, 0), (0, 0)), steps, (1, 1))
     strip = min(max(AT_A_TIME // counts[1], 1), counts[0])
-    return Tiles(read._replace(at_once=count), made._replace(at_once=count), strip, outputs, sizes)
+    numbers = channels * outputs
+    split = partial(shares, batch, batch * math.prod(sizes) * READ**2 * numbers)
+    few_parts, few_sums = [-(-few // math.prod(counts)) for few in (FEWEST, FEWEST_SUMMED)]
+    return Tiles(
+        read._replace(at_once=count), made._replace(at_once=count), strip, outputs, sizes,
+        parts=split(least=few_parts), sums=split(numbers=TILE**2 * numbers, least=few_sums),
+    )  # fmt: skip
 
 
 def _tiled(images: np.ndarray, how: Rows, strip: int) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """For some images, and some rows of tiles, the tiles: ``(tiles, elements, channels)``, in the same memory."""
-    memory = np.zeros((how.at_once, *how.lengths, how.channels), images.dtype)
+    at_once = min(how.at_once, len(images))
+    memory = np.zeros((at_once, *how.lengths, how.channels), images.dtype)
     image, windows = memory[(slice(None), *how.inside)], windows_of(memory, how)
-    laid = np.empty((how.at_once, strip, *windows.shape[2:]), images.dtype)
-    for some in how.parts():
+    laid = np.empty((at_once, strip, *windows.shape[2:]), images.dtype)
+    for some in runs(len(images), at_once):
         number = some.stop - some.start
         innermost(images[(some, slice(None), *how.taken)], image[:number])
         for top in range(0, how.positions[0], strip):
@@ -158,25 +174,34 @@ def winograd(images: np.ndarray, kernel: np.ndarray, how: Tiles, otherwise: Call
     """The convolution of ``(batch, channels, ...)`` by ``(outputs, channels, 3, 3)``. See Note [Winograd]."""
     points, made = _of_kernel(kernel), how.made
     result = np.empty((made.batch, how.outputs, *how.sizes), images.dtype)
-    for some, these, part in _tiled(images, how.read, how.strip):
-        tiles = np.matmul(TO_RESULTS, np.matmul(_at_points(OF_TILE, part), points).swapaxes(0, 1))
-        number, columns = some.stop - some.start, made.positions[1]
-        block = tiles.reshape(number, -1, columns, MADE, MADE, how.outputs).swapaxes(2, 3)
-        block = block.reshape(number, -1, columns * MADE, how.outputs)
-        lines = slice(these.start * MADE, min(these.stop * MADE, how.sizes[0]))
-        outermost(block[:, : lines.stop - lines.start, : how.sizes[1]], result[some, :, lines])
-    return result if math.isfinite(np.add.reduce(result, None)) else otherwise(images, kernel)
+
+    def compute(share: slice) -> bool:
+        results = result[share]
+        for some, these, part in _tiled(images[share], how.read, how.strip):
+            tiles = np.matmul(TO_RESULTS, np.matmul(_at_points(OF_TILE, part), points).swapaxes(0, 1))
+            number, columns = some.stop - some.start, made.positions[1]
+            block = tiles.reshape(number, -1, columns, MADE, MADE, how.outputs).swapaxes(2, 3)
+            block = block.reshape(number, -1, columns * MADE, how.outputs)
+            lines = slice(these.start * MADE, min(these.stop * MADE, how.sizes[0]))
+            outermost(block[:, : lines.stop - lines.start, : how.sizes[1]], results[some, :, lines])
+        return math.isfinite(np.add.reduce(results, None))
+
+    return result if all(together(compute, how.parts)) else otherwise(images, kernel)
 
 
 def winograd_between(images: np.ndarray, results: np.ndarray, how: Tiles, otherwise: Callable) -> np.ndarray:
     """The gradient of the kernel, where ``results`` is that of ``winograd(images, kernel)``."""
     outputs, channels = how.outputs, how.read.channels
-    total: Any = None
-    both = zip(_tiled(images, how.read, how.strip), _tiled(results, how.made, how.strip), strict=True)
-    for (_, _, part), (_, _, given) in both:
-        left, right = _at_points(OF_RESULTS, given), _at_points(OF_TILE, part)
-        product = np.matmul(left.swapaxes(1, 2), right)
-        total = product if total is None else np.add(total, product, total)
-    result = total.reshape(len(OF_KERNEL), -1).T.dot(OF_KERNEL)
+
+    def compute(share: slice) -> np.ndarray:
+        total: Any = None
+        read, made = _tiled(images[share], how.read, how.strip), _tiled(results[share], how.made, how.strip)
+        for (_, _, part), (_, _, given) in zip(read, made, strict=True):
+            left, right = _at_points(OF_RESULTS, given), _at_points(OF_TILE, part)
+            product = np.matmul(left.swapaxes(1, 2), right)
+            total = product if total is None else np.add(total, product, total)
+        return total
+
+    result = summed(compute, how.sums).reshape(len(OF_KERNEL), -1).T.dot(OF_KERNEL)
     finite = math.isfinite(np.add.reduce(result, None))
     return result.reshape(outputs, channels, READ, READ) if finite else otherwise(images, results)

@@ -7,6 +7,10 @@ strip is computed by one thread, and BLAS has one thread meanwhile. They are sta
 daemons, and wait for it. One kernel at a time has their help, and only where no other thread uses tapegrad: where
 several compute already (workers of loaders, engines of several devices), each computes its strips itself.
 
+BLAS has threads of its own. Those of OpenBLAS look for the next product without sleeping, for a tenth of a second after
+each one, and take that long a core from all others: then two threads that compute strips are slower than one. So they
+are told, where they can be, to sleep after ``AWAKE`` cycles. ``OPENBLAS_THREAD_TIMEOUT`` is heeded if it was set.
+
 A strip that fails, or an interrupt, ends it: nobody takes another strip, and the caller has the error. What is computed
 yet by others is written to memory that nobody else can see, for results have no name before all strips are done.
 """
@@ -25,7 +29,7 @@ from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import Any
 
-from tapegrad._src.tape.mechanisms import STRIPS
+from tapegrad._src.tape.mechanisms import RESTING_BLAS, STRIPS
 from tapegrad._src.tape.modes import alone
 
 MOST = 64
@@ -174,14 +178,37 @@ class Blas:
 
     Attributes:
         get, set: tell and say how many threads it computes with.
+        core: the kind of processor that it computes for, such as "Haswell".
     """
 
-    __slots__ = ("get", "set")
+    __slots__ = ("get", "set", "core", "_library")
 
     def __init__(self, library: Any) -> None:
         name = next(name for name in NAMES if hasattr(library, name.format("set")))
         self.get, self.set = getattr(library, name.format("get")), getattr(library, name.format("set"))
         self.set.argtypes, self.set.restype, self.get.restype = (ctypes.c_int,), None, ctypes.c_int
+        core: Any = getattr(library, name.format("get").replace("num_threads", "corename"), lambda: b"")
+        core.restype = ctypes.c_char_p
+        self.core = core().decode()
+        self._library = library
+
+    def sleeps_after(self, awake: int) -> None:
+        """Have idle threads sleep after two to the power of so many cycles, if it can be told: it begins anew then."""
+        library = self._library
+        if TIMEOUT in os.environ or not all(hasattr(library, name) for name in ("openblas_read_env", SHUTDOWN)):
+            return
+        os.environ[TIMEOUT] = str(awake)
+        try:
+            library.openblas_read_env()
+        finally:
+            del os.environ[TIMEOUT]
+        getattr(library, SHUTDOWN)()  # as before a fork: the next product starts them
+
+
+TIMEOUT, SHUTDOWN = "OPENBLAS_THREAD_TIMEOUT", "blas_thread_shutdown_"
+AWAKE, SLEEPLESS = 16, 28
+"""After two to the power of how many cycles idle threads are to sleep: a product that follows at once finds them awake;
+and after how many they do otherwise."""
 
 
 def _paths(package: str) -> list[str]:
@@ -203,9 +230,11 @@ def blas_of(package: str) -> Blas | None:
     if package not in _loaded and hasattr(os, "RTLD_NOLOAD"):
         for path in _paths(package):
             try:
-                _loaded[package] = Blas(ctypes.CDLL(path, mode=os.RTLD_NOLOAD))
+                loaded = _loaded[package] = Blas(ctypes.CDLL(path, mode=os.RTLD_NOLOAD))
             except (OSError, StopIteration):
                 continue
+            if threading.active_count() == 1:  # nobody computes
+                loaded.sleeps_after(AWAKE)
     return _loaded.get(package)
 
 
@@ -219,6 +248,18 @@ def blas() -> list[Blas]:
 
 
 _numpy = blas_of("numpy")
+
+WITH_SMALL_PRODUCTS = ("SkylakeX", "Cooperlake", "SapphireRapids")
+"""Processors for which OpenBLAS multiplies small matrices as they lie, and copies nothing first."""
+
+
+def multiplies_small() -> bool:
+    """Tell whether NumPy's products of small matrices are quicker than parts of large ones.
+
+    >>> isinstance(multiplies_small(), bool)
+    True
+    """
+    return _numpy is not None and _numpy.core in WITH_SMALL_PRODUCTS
 
 
 @contextmanager
@@ -247,6 +288,22 @@ def set_threads(number: int) -> None:
 
 def tell_blas() -> None:
     """Tell BLAS the number that was set, as SciPy has perhaps loaded another copy of it."""
-    for number in _asked:
-        for one in blas():
+    for one in blas():
+        for number in _asked:
             one.set(min(number, MOST))
+
+
+@contextmanager
+def _sleepless() -> Iterator[None]:
+    """Threads of BLAS don't sleep in a block, unless others compute."""
+    known = [*_loaded.values()] if alone() else []
+    for one in known:
+        one.sleeps_after(SLEEPLESS)
+    try:
+        yield
+    finally:
+        for one in known:
+            one.sleeps_after(AWAKE)
+
+
+RESTING_BLAS.switch = _sleepless
