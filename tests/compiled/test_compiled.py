@@ -23,7 +23,9 @@ compiled_inference compiled_predict dcgan wgan_gp wgan vq_vae diffusion diffusio
 gru_lengths gru_dynamic state_goes_round unrolled padded attention_kept ctc resnet unet augments_by_torch smoothing
 focal byol triplets adversarial style func_grad per_sample hessian_product pinn maml reptile own_function
 reversed_gradient binary_weights checkpointed neural_ode newton langevin model_output ragged_lists last_batch
-infers running_numbers large_global cached_list cached_tensors hessian jacobian_penalty read_between_new_kernels
+infers running_numbers large_global cached_list cached_tensors registry
+making_dictionary context_variable_within environment_changes signature who_looks_on hessian jacobian_penalty
+read_between_new_kernels
 """.split())  # noqa: SIM905
 """Of which calls must be replayed: what only runs as it stands is right, and shows nothing."""
 

@@ -278,7 +278,7 @@ class CapturedCall:
             self.reached = all_of_it.narrowed(self.ran)
             self.why_not = self.why_not or self.reached.unsure or ""
             if self.shared.met.code is not None or not all_of_it.ends:
-                self.scouts = self.shared.met.add(self.ran, self.reached.reaches)
+                self.scouts = self.shared.met.add(self.ran, self.reached.reaches) and self.ran.refused is None
         else:
             self.why_not = self.why_not or "a profiler of Python looks on, so that it is not known what it runs"
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import abc
 import builtins
 import collections
+import contextvars
 import dataclasses
 import datetime
 import enum
@@ -50,6 +51,13 @@ STANDARD = OF_C | {
 }  # fmt: skip
 """Modules of the standard library whose Python functions are allowed."""
 
+_STANDARD_TOO = frozenset({
+    ("inspect", "signature"), ("inspect", "isfunction"), ("inspect", "isclass"), ("inspect", "Signature.parameters"),
+    ("inspect", "Parameter.name"), ("inspect", "Parameter.default"), ("inspect", "Parameter.kind"),
+    ("os", "_Environ.__getitem__"), ("os", "getenv"),
+})  # fmt: skip
+"""Single functions of other modules of it. What they read of the environment is compared."""
+
 _IMPORTING = frozenset({"_handle_fromlist", "parent", "_lock_unlock_module", "_find_and_load"})
 """Functions of the import system that code calls: with the next call all is imported already."""
 
@@ -58,7 +66,7 @@ VALUES: tuple[type, ...] = (
     collections.deque, types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()),
     types.GeneratorType, type(None), BaseException, re.Pattern, re.Match, fractions.Fraction, weakref.ref,
     type(np.zeros(0).flags), np.generic, np.ndarray, np.dtype, string.Formatter, type(abc.ABCMeta.register), enum.Enum,
-    classmethod, staticmethod, types.SimpleNamespace,
+    classmethod, staticmethod, types.SimpleNamespace, contextvars.ContextVar,
 )  # fmt: skip
 """Classes whose methods touch nothing but the object and their arguments."""
 
@@ -145,13 +153,16 @@ _OURS_TOO = frozenset(
     for module, names in {
         "_src.bindings.device_names.cuda": _CUDA,
         "cuda": _CUDA,
-        "_src.bindings.device_names.accelerator": "is_available device_count synchronize",
-        "mps": "is_available is_built",
+        "_src.bindings.device_names.accelerator": "is_available device_count synchronize current_accelerator",
+        "_src.bindings.device_names.other_devices": "is_available device_count",
+        "_src.bindings.scripting": "is_scripting is_tracing annotate isinstance",
+        "autograd.profiling.profile": "record_function.__init__ record_function.__enter__ record_function.__exit__",
+        "onnx": "is_in_onnx_export",
         "backends.mps": "is_available is_built",
         "backends.cuda": "is_built",
         "backends.cudnn": "is_available version",
         "compiler.annotations": "is_compiling is_dynamo_compiling is_exporting",
-        "distributed": "is_available is_initialized",
+        "distributed.distributed_c10d": "is_available",
         "interop.arrays": "from_jax_array to_jax_array",
     }.items()
     for name in names.split()
@@ -180,12 +191,17 @@ def code_is_allowed(code: CodeType, module: Any) -> bool:
         return name.startswith((*_JAX, "ml_dtypes.", "optax.")) or (module, code.co_qualname) in _OURS_TOO
     if module.startswith("importlib._bootstrap"):
         return code.co_name in _IMPORTING
-    return module in STANDARD
+    return module in STANDARD or (module, code.co_qualname) in _STANDARD_TOO
 
 
 def code_reaches(code: CodeType, module: Any) -> bool:
     """Tell whether a Python function of a library reads attributes that nobody names."""
     return (str(module), code.co_name) in _REACHING_CODE
+
+
+def code_reads_functions(code: CodeType, module: Any) -> bool:
+    """Tell whether a Python function of a library reads the code, or the defaults, of functions that it is given."""
+    return (module, code.co_name) == ("inspect", "signature")
 
 
 def function_is_allowed(function: Any) -> bool:

@@ -88,6 +88,30 @@ class Absent:
         return self.inner.get(key, MISSING)
 
 
+class DictItems:
+    """The items of a dictionary whose class has a ``__getitem__`` of its own, as a container: it isn't asked."""
+
+    __slots__ = ("inner",)
+
+    def __init__(self, inner: dict) -> None:
+        self.inner = inner
+
+    def __getitem__(self, key: Any) -> Any:
+        return dict.__getitem__(self.inner, key)
+
+
+class ContextValue:
+    """A context variable as a container of its value in this thread; ``MISSING`` if it has none."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.variable.get(MISSING)
+
+
 class TypeOfReferent:
     """The class of what a weak reference refers to, as a container; that of None, when it is gone."""
 
@@ -227,6 +251,10 @@ def identity_of(container: Any, key: Any) -> tuple:
         container = container.cell
     elif isinstance(container, AttributeSlot):
         container = container.owner
+    elif isinstance(container, DictItems):
+        container = container.inner
+    elif isinstance(container, ContextValue):
+        container = container.variable
     elif isinstance(container, TupleSlot):
         return *identity_of(container.container, container.key), key
     return id(container), (key if type(key) in PLAIN else id(key))

@@ -21,6 +21,7 @@ from __future__ import annotations
 import abc
 import builtins
 import collections
+import contextvars
 import datetime
 import decimal
 import enum
@@ -28,6 +29,7 @@ import fractions
 import functools
 import gc
 import math
+import os
 import re
 import sys
 import threading
@@ -58,6 +60,8 @@ from tapegrad.compiler.guards.locations import (
     Cell,
     ClassOf,
     Code,
+    ContextValue,
+    DictItems,
     Location,
     Need,
     Registered,
@@ -332,6 +336,7 @@ class Reachable:
             locations.extend(self._locations(thing, name))
         except _NotMet:
             code, self.hides = None, True
+            locations.extend(self._of_itself(thing, name))
         except Unsure as error:
             unsure = str(error)
             self.hides = self.hides or not is_open(thing)
@@ -379,7 +384,7 @@ class Reachable:
 
     def _part(self, executed: Executed, ran: WhatRan, without: Collection[int] = ()) -> Reached:
         part = Reached()
-        part.unsure, part.names = self.most or ran.refused, executed.names
+        part.unsure, part.names = ran.refused or self.most, executed.names
         waiting = [Location(None, None, *root) for root in reversed(self.roots)]
         codes: set[CodeType | None] = set()
         while waiting and not part.unsure:
@@ -450,8 +455,11 @@ class Reachable:
         if is_a(thing, (set, frozenset)):
             yield from (Location(None, None, value, f"an element of {name}") for value in thing)
         elif is_a(thing, (dict, types.MappingProxyType)):
-            for key, value in list(thing.items()):
-                yield Location(fixed, key, value, f"{name}[{key!r}]" if is_a(key, PLAIN) else f"an item of {name}")
+            kept: Any = thing
+            if is_a(thing, dict) and type(thing).__getitem__ is not dict.__getitem__:
+                kept = DictItems(thing)
+            for key, value in list(dict.items(thing) if is_a(thing, dict) else thing.items()):
+                yield Location(kept, key, value, f"{name}[{key!r}]" if is_a(key, PLAIN) else f"an item of {name}")
                 yield Location(None, None, key, f"a key of {name}")
             if is_a(thing, collections.defaultdict):
                 yield Location(None, None, thing.default_factory, name)
@@ -492,15 +500,21 @@ class Reachable:
             self._keep(function.__dict__, f"the attributes of {name}")
         yield from self._named(function.__dict__, name)
         run = Need("run", code, None)
-        yield Location(Code(function), None, code, name, run)
+        yield from self._of_itself(function, name)
         yield from (location._replace(need=run) for location in self._of_closure(function))
-        for descriptor in DEFAULTS:
-            there = descriptor.__get__(function)
-            yield Location(AttributeSlot(function), descriptor, there, f"a default of {name}", run)
         yield from self._of_chains(function, said, known=is_searched(module))
         for one in said.modules:
             for submodule in imported(one, function.__globals__):
                 yield Location(sys.modules, submodule, sys.modules[submodule], submodule, Need("module", code, one))
+
+    @staticmethod
+    def _of_itself(function: types.FunctionType, name: str) -> Iterator[Location]:
+        """The code of a function, and the defaults of its arguments."""
+        run = Need("run", function.__code__, None)
+        yield Location(Code(function), None, function.__code__, name, run)
+        for descriptor in DEFAULTS:
+            there = descriptor.__get__(function)
+            yield Location(AttributeSlot(function), descriptor, there, f"a default of {name}", run)
 
     def _mention(self, said: Mentions, names: dict, ours: bool) -> None:
         """Note what attributes code names, and whether it may ask for others."""
@@ -666,6 +680,10 @@ class Reachable:
                 yield from self._items(thing, name)
         elif is_namespace(cls):
             yield from self._attributes(thing, name)
+        elif thing is os.environ and type(inside_of(thing).get("_data")) is dict:
+            yield from self._items(thing._data, name)
+        elif cls is contextvars.ContextVar:
+            yield Location(ContextValue(thing), None, thing.get(MISSING), f"the value of {thing.name}")
         elif cls is _CACHED:
             if is_users(thing.__wrapped__):
                 yield from self._of_cached(thing, name)
@@ -695,7 +713,7 @@ class Reachable:
     def _of_users(self, thing: Any, name: str) -> Iterator[Location]:
         for base in type(thing).__mro__:
             library = is_trusted(base.__module__) or is_standard(base.__module__)
-            bare = base in (object, *_BASES) or base.__module__ in ("typing", "abc", "collections")
+            bare = base in (object, *_BASES) or base.__module__ in ("typing", "abc", "collections", "collections.abc")
             if not bare and (library or not is_pythons(base)):
                 raise Unsure(f"{name} is an instance of {base.__module__}.{base.__qualname__}, "
                              "whose state can't be compared")  # fmt: skip

@@ -22,6 +22,7 @@ from tapegrad.compiler.guards.allowed import (
     WRAPPING,
     code_is_allowed,
     code_reaches,
+    code_reads_functions,
     function_is_allowed,
     function_reaches,
 )
@@ -127,6 +128,7 @@ class WhatRan(CodeThatRan):
     Attributes:
         known: whether Python has told.
         globals: by the code of functions that are the user's, the globals of these.
+        reads_functions: whether something was called that reads the code of functions, whether or not they run.
         refused: the first thing that was called and is not allowed, with the line; None if there is none.
         methods: what the calls have run of modules and optimizers that were called by no other one, but for ``root``,
             that whose call it is.
@@ -142,6 +144,7 @@ class WhatRan(CodeThatRan):
         self._owners: dict[int, str] = {}
         self._codes: list[CodeType] = []
         self.globals: dict[CodeType, dict] = {}
+        self.reads_functions = False
         self.refused: str | None = None
         self._judged: set[Any] = set()
         self._listens = self._stands = self._imports = False
@@ -271,6 +274,7 @@ class WhatRan(CodeThatRan):
             return
         self._judged.add(id(code))
         self.reaches = self.reaches or code_reaches(code, module)
+        self.reads_functions = self.reads_functions or code_reads_functions(code, module)
         if not code_is_allowed(code, module):
             self._refuse(f"{module}.{code.co_qualname}", caller)
 
@@ -345,7 +349,7 @@ class Executed:
         if tag == "any":
             return self.reaches
         if tag == "run":
-            return self._ran.has_run(code)
+            return self._ran.reads_functions or self._ran.has_run(code)
         said = self._said.get(code)
         if said is None:
             said = self._said[code] = self._ran.said_with_inner(code)

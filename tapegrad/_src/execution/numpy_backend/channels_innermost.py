@@ -81,7 +81,7 @@ def rows(
 
 
 def windows_of(memory: np.ndarray, how: Rows) -> np.ndarray:
-    """The elements that windows read, ``(images, *positions, *width, channels)``, of ``(images, *lengths, channels)``."""
+    """The elements that windows read, ``(batch, *positions, *width, channels)``, of ``(batch, *lengths, channels)``."""
     first, *steps, last = memory.strides
     between = [step * stride for step, stride in zip(steps, how.strides, strict=True)]
     within = [step * apart for step, apart in zip(steps, how.apart, strict=True)]
