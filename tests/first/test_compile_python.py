@@ -1,11 +1,15 @@
 """Compiled functions whose Python matters: state that isn't tensors, values that come from elsewhere, results kept."""
 
+import argparse
 import collections
 import contextlib
+import dataclasses
 import functools
+import inspect
 import itertools
 import random
 import time
+import tokenize
 import types
 import weakref
 from dataclasses import dataclass, field
@@ -15,6 +19,7 @@ import pytest
 from compiled_programs import X, clear, compare, descend, leaf, loss_of, model
 
 import tapegrad as torch
+from tapegrad.compiler.guards.code import instructions_by_dis, instructions_of, uses_from
 from tapegrad.compiler.guards.guards import Guards
 
 FACTOR = 1.0
@@ -180,7 +185,6 @@ REFUSED = {
     "a stream of random": (lambda: RANDOM.random(), "Random.random"),
     "random": (lambda: random.random(), "random"),
     "np.random": (lambda: np.random.rand(), "rand"),
-    "what is remembered": (remembered, "lru_cache"),
     "a function that numpy holds": (lambda: float(SCALED(2.0)), "numpy.vectorize"),
     "an object of numpy": (lambda: POLYNOMIAL(2.0), "numpy.poly1d"),
 }
@@ -193,6 +197,20 @@ def test_what_cannot_be_compared_is_run(name):
     for _ in range(5):
         compiled()
     assert compiled.replayed == 0 and reason in compiled.report(), compiled.report()
+
+
+def test_what_is_remembered_is_compared(monkeypatch):
+    """What ``lru_cache`` keeps, which is given without running the function."""
+    remembered.cache_clear()
+    compiled = torch.compile(lambda: torch.ones(2) * remembered())
+    for _ in range(5):
+        assert compiled().tolist() == [1.0, 1.0]
+    assert compiled.replayed
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    assert compiled().tolist() == [1.0, 1.0]
+    remembered.cache_clear()
+    assert compiled().tolist() == [2.0, 2.0]
+    remembered.cache_clear()
 
 
 def test_a_cache_that_is_cleared():
@@ -574,3 +592,22 @@ def test_numbers_made_anew_and_sets_are_compared_without_looking_for_what_has_ch
     seen.add("train")
     settings["rate"] = 2.0
     assert step(x).tolist() == [2.0, 2.0]
+
+
+def code_of(text):
+    """The code of a text, and all that is written inside of it."""
+    waiting, codes = [compile(text, "a text", "exec")], []
+    while waiting:
+        codes.append(waiting.pop())
+        waiting += [one for one in codes[-1].co_consts if isinstance(one, types.CodeType)]
+    return codes
+
+
+@pytest.mark.once("nothing is computed")
+def test_names_in_code_are_read_from_bytes_as_dis_reads_them():
+    modules = (argparse, collections, contextlib, dataclasses, functools, inspect, random, tokenize, types)
+    codes = [code for module in modules for code in code_of(inspect.getsource(module))]
+    codes += code_of("\n".join(f"from a import n{i}; n{i}.b.c = n{i}.d('t{i}', {i})" for i in range(400)))
+    assert len(codes) > 500
+    for code in codes:
+        assert list(uses_from(instructions_of(code))) == list(uses_from(instructions_by_dis(code))), code

@@ -6,7 +6,7 @@ import builtins
 import dis
 import sys
 import types
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -75,22 +75,25 @@ class Mentions(NamedTuple):
 @tabulated(4096)
 def uses_of(code: CodeType) -> tuple[Use, ...]:
     """The names that instructions of code refer to, without the code that is written inside of it."""
-    return tuple(_uses(code))
+    return tuple(uses_from(instructions_of(code)))
 
 
-def _uses(code: CodeType) -> Iterator[Use]:
+Instruction = tuple[int, str, Any, bool]
+
+
+def uses_from(instructions: Iterable[Instruction]) -> Iterator[Use]:
+    """The names that instructions refer to."""
     chain: tuple[str, ...] = ()
     before: list[int] = []
     last: tuple[int, ...] = ()
     level: Any = 0
-    for one in dis.get_instructions(code):
-        name, what = one.opname, one.argval
+    for offset, name, what, is_target in instructions:
         if name == "EXTENDED_ARG":
-            before.append(one.offset)
+            before.append(offset)
         if name in SILENT:
             continue
-        offsets, before = (*before, one.offset), []
-        if chain and (one.is_jump_target or name not in _CONTINUING):
+        offsets, before = (*before, offset), []
+        if chain and (is_target or name not in _CONTINUING):
             yield Use(last, "global", chain)
             chain = ()
         last = offsets
@@ -110,6 +113,53 @@ def _uses(code: CodeType) -> Iterator[Use]:
             yield Use(offsets, "text", what)
         elif isinstance(what, int):
             level = what
+
+
+def instructions_by_dis(code: CodeType) -> Iterator[Instruction]:
+    """The offsets of instructions, their names, what they refer to, and whether others jump there."""
+    return ((one.offset, one.opname, one.argval, bool(one.is_jump_target)) for one in dis.get_instructions(code))
+
+
+def instructions_by_table(code: CodeType) -> Iterator[Instruction]:
+    """The same, read from the bytes, which is quicker. Only names and constants are told of what they refer to."""
+    raw, names, constants, more = code.co_code, code.co_names, code.co_consts, 0
+    targets = frozenset(dis.findlabels(raw))
+    for offset in range(0, len(raw), 2):
+        operation = _OPERATIONS[raw[offset]]
+        if operation is None:
+            continue
+        name, shift = operation
+        argument = raw[offset + 1] | more
+        more = argument << 8 if name == "EXTENDED_ARG" else 0
+        what: Any = None
+        if shift >= 0:
+            what = names[argument >> shift]
+        elif shift == _CONSTANT:
+            what = constants[argument]
+        elif shift == _NUMBER:
+            what = argument
+        yield offset, name, what, offset in targets
+
+
+_CONSTANT, _NUMBER, _NOTHING = -1, -2, -3
+
+
+def _shift(name: str, opcode: int) -> int:
+    """By how many bits the argument of an operation is an index of a name; or what else it stands for."""
+    if opcode in dis.hasname:
+        flags = {"LOAD_GLOBAL": 1, "LOAD_SUPER_ATTR": 2, "LOAD_ATTR": int(sys.version_info >= (3, 12))}
+        return flags.get(name, 0)
+    if opcode in dis.hasconst:
+        return _CONSTANT
+    return _NUMBER if name == "LOAD_SMALL_INT" else _NOTHING
+
+
+_OPERATIONS = [
+    None if name in SILENT - {"EXTENDED_ARG"} else (name, _shift(name, opcode))
+    for opcode, name in enumerate(dis.opname[:256])
+]
+instructions_of = instructions_by_table if sys.version_info < (3, 14) else instructions_by_dis
+"""The instructions of code. How the bytes of later versions of Python are to be read is not known yet."""
 
 
 @tabulated(4096)
