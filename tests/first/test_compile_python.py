@@ -201,6 +201,7 @@ def test_what_cannot_be_compared_is_run(name):
 
 def test_what_is_remembered_is_compared(monkeypatch):
     """What ``lru_cache`` keeps, which is given without running the function."""
+    monkeypatch.setitem(globals(), "FACTOR", 1.0)
     remembered.cache_clear()
     compiled = torch.compile(lambda: torch.ones(2) * remembered())
     for _ in range(5):
