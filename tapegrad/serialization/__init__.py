@@ -5,7 +5,7 @@ nothing: Note [Nothing is executed] in ``unpickling.py``. It is all public surfa
 """
 
 from tapegrad._src.absent import refusing
-from tapegrad._src.bindings.state.storages import legacy
+from tapegrad._src.bindings.state.storages import legacy as _legacy
 from tapegrad.serialization import safetensors
 from tapegrad.serialization.loading import get_unsafe_globals_in_checkpoint, load
 from tapegrad.serialization.locations import (
@@ -45,4 +45,4 @@ def normalize_storage_type(storage_type: type) -> type:
     >>> normalize_storage_type(torch.FloatStorage) is torch.FloatStorage
     True
     """
-    return legacy(storage_type.__name__)
+    return _legacy(storage_type.__name__)

@@ -196,7 +196,7 @@ def test_where_most_calls_are_of_new_kinds_they_cost_a_few_frames():
         finally:
             sys.setprofile(None)
         counts += [codes.index(own.__code__)] if codes else []
-    assert median(counts) <= 5, counts
+    assert median(counts) <= 5, (counts, codes)
 
 
 @pytest.mark.once("it is the same in both")

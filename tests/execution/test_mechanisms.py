@@ -376,7 +376,8 @@ def test_what_comes_with_the_package_is_not_looked_for_without(monkeypatch):
 
 def test_every_mechanism_is_tested():
     assert set(NAMES) - set(MARKS) == {
-        "flat traces", "disk cache", "shipped classes", "recording policy", "compiled updates", "giving back"
+        "flat traces", "disk cache", "shipped classes", "recording policy", "compiled updates", "giving back",
+        "resting BLAS",
     }  # fmt: skip
 
 

@@ -680,8 +680,8 @@ class Reachable:
                 yield from self._items(thing, name)
         elif is_namespace(cls):
             yield from self._attributes(thing, name)
-        elif thing is os.environ and type(inside_of(thing).get("_data")) is dict:
-            yield from self._items(thing._data, name)
+        elif thing is os.environ and type(data := inside_of(thing).get("_data")) is dict:
+            yield from self._items(data, name)
         elif cls is contextvars.ContextVar:
             yield Location(ContextValue(thing), None, thing.get(MISSING), f"the value of {thing.name}")
         elif cls is _CACHED:

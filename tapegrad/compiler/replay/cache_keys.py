@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +20,7 @@ from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.replay.compiled_modules import is_update
 
 
+@cache  # which has no frame of its own
 def are_ordinary(modes: Modes) -> bool:
     """Tell whether nobody looks at what is computed, nor has it computed in another way."""
     seen = modes.intercepted or modes.watched or modes.saved_hooks or modes.results_watched or modes.recording

@@ -275,6 +275,7 @@ def test_optimizers_as_functions(name):
 
 def test_a_timer_times_what_the_device_computes():
     benchmark = importlib.import_module("tapegrad.utils.benchmark")
+    importlib.import_module("torch.utils.benchmark")
     found = benchmark.Timer("x @ x", globals={"x": tapegrad.ones(8, 8)}, label="product").timeit(20)
     assert (found.number_per_run, len(found.times), found.title) == (20, 1, "product") and 0 < found.median < 1
     several = benchmark.Measurement(2, [2e-3, 4e-3, 6e-3], found.task_spec)

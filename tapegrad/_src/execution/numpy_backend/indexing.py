@@ -465,7 +465,7 @@ def at_indices(combine: np.ufunc, array: np.ndarray, indices: tuple[np.ndarray, 
         IndexError: there is no such place.
 
     >>> array = np.zeros((2, 2))
-    >>> at_places(np.add, array, (np.array([1, 1]), np.array([0, -2])), np.array([1.0, 2.0]))
+    >>> at_indices(np.add, array, (np.array([1, 1]), np.array([0, -2])), np.array([1.0, 2.0]))
     >>> array
     array([[0., 0.],
            [3., 0.]])

@@ -87,7 +87,7 @@ def sort(writer: Any, equation: Any) -> Any:
 def counts_indices(constant: np.ndarray | None, shape: tuple[Any, ...], axis: int) -> bool:
     """Tell whether an operand is a constant that numbers the places along a dimension: sorted, it is the order itself.
 
-    >>> counts_places(np.array([[0], [1], [2]]), (3, 5), 0), counts_places(np.arange(3), (3,), 0)
+    >>> counts_indices(np.array([[0], [1], [2]]), (3, 5), 0), counts_indices(np.arange(3), (3,), 0)
     (True, True)
     """
     if constant is None or constant.dtype.kind not in "iu" or constant.size != shape[axis]:
