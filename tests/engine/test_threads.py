@@ -231,7 +231,7 @@ def test_who_reads_a_tensor_while_it_gets_a_storage_sees_it_before_or_after(chan
 
 def test_threads_may_write_to_different_parts_of_one_memory():
     """As in PyTorch, where they write to different places; here each write replaces the whole."""
-    for _ in range(ROUNDS // 4):
+    for _ in range(ROUNDS // 8):
         x = torch.zeros(3, 4)
 
         def work(number, x=x):
@@ -245,7 +245,7 @@ def test_threads_may_write_to_different_parts_of_one_memory():
 
 
 def test_threads_may_record_writes_to_different_parts_of_one_memory():
-    for _ in range(ROUNDS // 4):
+    for _ in range(ROUNDS // 8):
         w = leaf()
         x = torch.zeros(3, 2)
 
