@@ -97,7 +97,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             is_bf16_supported init"""),
     ],
     "torch.utils.data": [
-        (PIPES, """IterDataPipe MapDataPipe DFIterDataPipe DataChunk functional_datapipe argument_validation
+        (PIPES, """IterDataPipe MapDataPipe DFIterDataPipe DataChunk argument_validation
             runtime_validation runtime_validation_disabled guaranteed_datapipes_determinism non_deterministic"""),
     ],
     "torch.distributed": [

@@ -1,9 +1,9 @@
 """``python -m tests.libraries --names`` counts the names that libraries import from PyTorch and tapegrad has.
 
 The names stand in ``imported_names.txt``, each with the number of libraries that use it: what their sources import from
-``torch``, and the attributes ``torch.a.b`` that they read, as far as PyTorch 2.13 has them. Those that issue 40 lists
-one by one are among them, with 0 if no library here uses them. ``--count-names`` fetches the libraries of ``COUNTED``
-and writes that file again, which takes PyTorch.
+``torch``, and the attributes ``torch.a.b`` that they read, as far as PyTorch 2.13 has them. Those that were asked for
+one by one (``ASKED``) are among them, with 0 if no library here uses them. ``--count-names`` fetches the libraries of
+``COUNTED`` and writes that file again, which takes PyTorch.
 """
 
 from __future__ import annotations
