@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import threading
 
 import jax
 import numpy as np
@@ -153,13 +154,14 @@ def test_a_length_that_is_new_writes_no_function(monkeypatch):
 
 def test_large_arrays_of_new_lengths_have_no_kernels_of_their_own(monkeypatch):
     forget_plans()
-    made = []
+    made, here = [], threading.get_ident()
 
     class Noted(Kernel):
         __slots__ = ()
 
         def __init__(self, function, **settings):
-            made.append(settings["name"])
+            if threading.get_ident() == here:  # not what others compile in the background
+                made.append(settings["name"])
             super().__init__(function, **settings)
 
     for module in (kernels, plan):
@@ -171,7 +173,7 @@ def test_large_arrays_of_new_lengths_have_no_kernels_of_their_own(monkeypatch):
         y.sum().backward()
         np.testing.assert_allclose(x.grad.numpy()[:n], y.detach().numpy())
         assert not x.grad.numpy()[n:].any()
-    assert made and len(made) == before
+    assert made and made[before:] == []
 
 
 def test_what_was_made_for_all_lengths_knows_each(traced):

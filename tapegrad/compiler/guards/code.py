@@ -123,7 +123,7 @@ def instructions_by_dis(code: CodeType) -> Iterator[Instruction]:
 def instructions_by_table(code: CodeType) -> Iterator[Instruction]:
     """The same, read from the bytes, which is quicker. Only names and constants are told of what they refer to."""
     raw, names, constants, more = code.co_code, code.co_names, code.co_consts, 0
-    targets = frozenset(dis.findlabels(raw))
+    targets = frozenset(dis.findlabels(raw))  # type: ignore[arg-type]
     for offset in range(0, len(raw), 2):
         operation = _OPERATIONS[raw[offset]]
         if operation is None:
