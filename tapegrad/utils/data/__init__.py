@@ -31,6 +31,10 @@ __getattr__ = refusing(__name__)
 def functional_datapipe(name: str, enable_df_api_tracing: bool = False) -> Callable[[type], type]:
     """Decorate a class of pipes, which is left as it is: it can be defined, and is refused when one is made.
 
+    Args:
+        name: what PyTorch calls the method that makes such a pipe of another.
+        enable_df_api_tracing: ignored.
+
     >>> @torch.utils.data.functional_datapipe("lines")
     ... class Lines(torch.utils.data.IterDataPipe):
     ...     pass
