@@ -206,7 +206,7 @@ class Blas:
 
 
 TIMEOUT, SHUTDOWN = "OPENBLAS_THREAD_TIMEOUT", "blas_thread_shutdown_"
-AWAKE, SLEEPLESS = 16, 28
+AWAKE, SLEEPLESS = 18, 28
 """After two to the power of how many cycles idle threads are to sleep: a product that follows at once finds them awake;
 and after how many they do otherwise."""
 
