@@ -11,7 +11,6 @@ from samples import all_samples
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad._src.caches import memory
 from tapegrad._src.dispatch import kernels, plan, shape_class
 from tapegrad._src.dispatch.call_keys import signature_of
 from tapegrad._src.dispatch.patterns import pattern_of
@@ -89,7 +88,13 @@ def test_what_depends_on_more_than_is_known_has_no_structure():
 
 
 @pytest.fixture
-def traced(monkeypatch):
+def nothing_is_forgotten(cache_limit):
+    """What is made for a call stays, however much the tests before have left."""
+    cache_limit(entries=1 << 20, bytes=1 << 40)
+
+
+@pytest.fixture
+def traced(monkeypatch, nothing_is_forgotten):
     """The shapes of the calls whose kernels are traced from here on, with numbers for lengths."""
     forget_plans()
     shapes, abstract = [], kernels.abstract
@@ -133,7 +138,7 @@ def test_calls_that_are_recorded_trace_no_kernel_that_others_have_traced(traced)
     assert before > 0 and len(traced) == before
 
 
-def test_a_length_that_is_new_writes_no_function(monkeypatch):
+def test_a_length_that_is_new_writes_no_function(monkeypatch, nothing_is_forgotten):
     forget_plans()
     made, instantiate = [], kept.WrittenCode.instantiate
 
@@ -153,9 +158,8 @@ def test_a_length_that_is_new_writes_no_function(monkeypatch):
     assert made and len(made) == before
 
 
-def test_large_arrays_of_new_lengths_have_no_kernels_of_their_own(monkeypatch):
+def test_large_arrays_of_new_lengths_have_no_kernels_of_their_own(monkeypatch, nothing_is_forgotten):
     forget_plans()
-    monkeypatch.setattr(memory, "most", (1 << 20, 1 << 40))  # what is forgotten meanwhile would be made again
     made, here = [], threading.get_ident()
 
     class Noted(Kernel):

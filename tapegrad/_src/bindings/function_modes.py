@@ -29,6 +29,8 @@ class TorchFunctionMode:
     mul
     """
 
+    __module__ = "tapegrad.overrides"
+
     def __torch_function__(self, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
         raise NotImplementedError
 
@@ -48,6 +50,8 @@ class TorchFunctionMode:
 
 class BaseTorchFunctionMode(TorchFunctionMode):
     """A mode that calls the function and does nothing else."""
+
+    __module__ = "tapegrad.overrides"
 
     def __torch_function__(self, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
         return func(*args, **(kwargs or {}))

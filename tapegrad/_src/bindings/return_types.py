@@ -47,7 +47,7 @@ class StructSequence(tuple):
 def declare(name: str, *fields: str, out: bool = True) -> type[StructSequence]:
     """A class of named tuples; ``out``: functions called with ``out=`` return another one, of the same names."""
     members: dict[str, Any] = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
-    members |= {"__slots__": (), "__module__": __name__, "__match_args__": fields}
+    members |= {"__slots__": (), "__module__": "tapegrad.return_types", "__match_args__": fields}
     members |= {"names": fields, "n_fields": len(fields), "n_sequence_fields": len(fields)}
     cls: type[StructSequence] = type(name, (StructSequence,), members)
     registered[cls] = Registration(lambda made: (list(made), None), lambda children, _: cls(children))

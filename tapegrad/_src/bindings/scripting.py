@@ -31,9 +31,13 @@ class BroadcastingList3(metaclass=_Lists):
 class ScriptFunction:
     """The class of functions made by ``torch.jit.script`` in PyTorch; here nothing is one."""
 
+    __module__ = "tapegrad.jit"
+
 
 class TracerWarning(Warning):
     """The warning of PyTorch's tracer; never given here."""
+
+    __module__ = "tapegrad.jit"
 
 
 class JITException(RuntimeError):
@@ -46,10 +50,13 @@ Error = JITException
 class ScriptWarning(Warning):
     """The warning of PyTorch's compiler of scripts; never given here."""
 
+    __module__ = "tapegrad.jit"
+
 
 class Attribute(NamedTuple):
     """A value of a module, with the type that TorchScript should know it by."""
 
+    __module__ = "tapegrad.jit"
     value: Any
     type: Any
 

@@ -29,13 +29,19 @@ class SymInt(metaclass=_Symbols):
     False
     """
 
+    __module__ = "tapegrad"
+
 
 class SymFloat:
     """The class of numbers that follow from unknown sizes in PyTorch."""
 
+    __module__ = "tapegrad"
+
 
 class SymBool:
     """The class of conditions on unknown sizes in PyTorch."""
+
+    __module__ = "tapegrad"
 
 
 @public("torch", asks="nobody", native=True)

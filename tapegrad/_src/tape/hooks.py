@@ -36,6 +36,7 @@ class RemovableHandle:
     (None, 0)
     """
 
+    __module__ = "tapegrad.utils.hooks"
     next_id = 0
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:

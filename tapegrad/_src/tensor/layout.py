@@ -26,12 +26,14 @@ class _Named:
 class layout(_Named):
     """The way in which the elements of a tensor are kept."""
 
+    __module__ = "tapegrad"
     __slots__ = ()
 
 
 class memory_format(_Named):
     """In what order the elements of a strided tensor lie."""
 
+    __module__ = "tapegrad"
     __slots__ = ()
 
 

@@ -51,6 +51,7 @@ class Size(tuple[int, ...]):
     (torch.Size([2, 3]), 6, torch.Size([3]))
     """
 
+    __module__ = "tapegrad"
     __slots__ = ()
 
     def __new__(cls, *lengths: Any, **keywords: Any) -> Size:

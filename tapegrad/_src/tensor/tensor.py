@@ -55,6 +55,7 @@ class Tensor(TensorMethods):
     tensor([3., 3.])
     """
 
+    __module__ = "tapegrad"
     __slots__ = ("_value", "_spec", "_edge", "__dict__", "__weakref__")
 
     _value: Any

@@ -20,6 +20,7 @@ class TreeSpec(NamedTuple):
         *])])
     """
 
+    __module__ = "tapegrad.utils._pytree"
     kind: type | None
     context: Any
     below: tuple[TreeSpec, ...]

@@ -37,6 +37,8 @@ def synchronize(device: Any = None) -> None:
 class Stream:
     """The one order in which a CPU computes: nothing is waited for."""
 
+    __module__ = "tapegrad.cpu"
+
     def __init__(self, priority: int = -1) -> None:
         pass
 
@@ -52,6 +54,8 @@ class Stream:
 
 class Event:
     """A moment in that order; it is always past."""
+
+    __module__ = "tapegrad.cpu"
 
     def query(self) -> bool:
         """True."""
@@ -86,6 +90,8 @@ class StreamContext:
     Args:
         stream: the stream; None changes nothing.
     """
+
+    __module__ = "tapegrad.cpu"
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream

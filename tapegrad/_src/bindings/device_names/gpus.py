@@ -40,6 +40,8 @@ class CUDAGraph:
         RuntimeError: always.
     """
 
+    __module__ = "tapegrad.cuda"
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse."""
         raise RuntimeError("Tried to instantiate dummy base class CUDAGraph")
@@ -48,6 +50,7 @@ class CUDAGraph:
 class graph(RefusedClass):
     """A context that records a GPU's work, in PyTorch. What is compiled is one program here. Refused."""
 
+    __module__ = "tapegrad.cuda"
     refusal = "torch.cuda.", STREAMS
 
 
@@ -312,6 +315,8 @@ class Stream(streams.Stream):
         RuntimeError: there is none.
     """
 
+    __module__ = "tapegrad.cuda"
+
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         if not is_available():
             raise RuntimeError("torch.cuda.Stream requires CUDA support")
@@ -341,6 +346,8 @@ class Event(streams.Event):
         RuntimeError: there is no GPU.
     """
 
+    __module__ = "tapegrad.cuda"
+
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         if not is_available():
             raise RuntimeError("Tried to instantiate dummy base class Event")
@@ -363,6 +370,8 @@ class StreamContext:
     Args:
         stream: a stream, or None.
     """
+
+    __module__ = "tapegrad.cuda"
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream

@@ -29,6 +29,7 @@ class Stream:
     True
     """
 
+    __module__ = "tapegrad"
     stream_id = 0
 
     def __init__(self, device: Any = None, *, priority: int = 0) -> None:
@@ -91,6 +92,8 @@ class Event:
     >>> torch.Event("cpu").query()
     True
     """
+
+    __module__ = "tapegrad"
 
     def __init__(
         self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False

@@ -61,6 +61,7 @@ class Generator:
     True
     """
 
+    __module__ = "tapegrad._C"
     __slots__ = ("device", "stream")
 
     def __init__(self, device: Any = CPU) -> None:

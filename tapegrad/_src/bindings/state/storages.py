@@ -70,6 +70,7 @@ class UntypedStorage:
     (8, True)
     """
 
+    __module__ = "tapegrad.storage"
     __slots__ = ("storage", "__weakref__")
 
     storage: Storage
@@ -331,6 +332,7 @@ class TypedStorage:
     [1.0, 2.0]
     """
 
+    __module__ = "tapegrad.storage"
     __slots__ = ("_untyped_storage", "dtype")
 
     dtype: dtype_class

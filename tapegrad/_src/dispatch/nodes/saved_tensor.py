@@ -78,6 +78,7 @@ class SavedTensor:
     tensor([4., 4.])
     """
 
+    __module__ = "tapegrad.autograd"
     __slots__ = (
         "kept", "spec", "edge", "is_output", "is_leaf", "output_nr", "version", "hooks", "tangent", "freed_by",
         "survives", "__weakref__",

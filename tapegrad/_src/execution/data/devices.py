@@ -59,6 +59,7 @@ class device:
     device(type='cuda', index=1)
     """
 
+    __module__ = "tapegrad"
     __slots__ = ("free", "index", "is_host", "type")
 
     type: str

@@ -39,6 +39,7 @@ class dtype:
     (True, dtype('float64'), 2)
     """
 
+    __module__ = "tapegrad"
     __slots__ = (
         "_complex", "_real", "category", "is_64bit", "is_complex", "is_floating_point", "is_signed", "itemsize",
         "name", "numpy", "scalar_name",
@@ -276,6 +277,7 @@ class finfo:
     (0.0078125, 'float32')
     """
 
+    __module__ = "tapegrad"
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
     __hash__ = None  # type: ignore[assignment]
 
@@ -323,6 +325,7 @@ class iinfo:
     iinfo(min=-128, max=127, dtype=int8)
     """
 
+    __module__ = "tapegrad"
     __slots__ = ("bits", "dtype", "max", "min")
     __hash__ = None  # type: ignore[assignment]
 
