@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -38,6 +39,11 @@ def slice(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: 
         raise RuntimeError("slice step must be positive")
     first, length = slicing.slice_bounds(self.shape[axis], start, end, step)
     return slicing.sliced(self, axis, first, length, step)
+
+
+def index(self: Tensor, indices: Any) -> Tensor:
+    """The elements at places: a list of tensors of them, one for each dimension; None for one that stays whole."""
+    return self[tuple([builtins.slice(None) if one is None else one for one in indices])]
 
 
 def nll_loss_forward(
@@ -139,7 +145,7 @@ PRIVATE: dict[str, Callable] = {
     function.__name__: function
     for function in (
         _softmax, _log_softmax, _unsafe_view, _to_copy, slice, nll_loss_forward, sym_size, numpy_T, mT, mH, matrix_H,
-        to, elu, tensordot, _scaled_dot_product_flash_attention_for_cpu,
+        index, to, elu, tensordot, _scaled_dot_product_flash_attention_for_cpu,
     )
 }  # fmt: skip
 PRIVATE |= {name: _loss(name, *names) for name, names in LOSSES.items()}

@@ -21,6 +21,7 @@ NATIVE = {
     "constant_pad_nd": ("torch.constant_pad_nd(x, (1, -1, 0, 2), 5.0)", FEATURES),
     "_softmax_backward_data": ("torch._softmax_backward_data(x, y, 1, torch.float64)", of(2, 3), of(2, 3, seed=1)),
     "native_dropout_backward": ("torch.ops.aten.native_dropout_backward(x, x > 0, 2.0)", of(2, 3)),
+    "index": ("torch.ops.aten.index(x, [None, L([0, 2])])", of(2, 3)),
     "bilinear, antialiased": ("torch.ops.aten._upsample_bilinear2d_aa(x, (2, 2), False)", of(1, 1, 4, 5)),
     "batch_norm of nothing": ("F.batch_norm(x[:0], None, None, y, z, training=True)", FEATURES, SCALE, of(3)),
     "dropout3d, not in training": ("F.dropout3d(x[None], 0.5, False)", FEATURES),
