@@ -25,7 +25,7 @@ from tapegrad.compiler.capture.kept_numbers import put_numbers
 from tapegrad.compiler.capture.numbers import Numbers
 from tapegrad.compiler.capture.proxies import can_tell, changed_numbers, proxying
 from tapegrad.compiler.capture.rebinding import rebound_by
-from tapegrad.compiler.capture.results import containers_kept, histories_lost, plain_items
+from tapegrad.compiler.capture.results import Results, histories_lost, plain_items
 from tapegrad.compiler.capture.side_effects import check_outputs, side_effects_of
 from tapegrad.compiler.capture.sources import TensorSources, Unaccounted, inputs_of
 from tapegrad.compiler.guards.guards import Guards
@@ -241,7 +241,7 @@ class CapturedCall:
 
         What prevents it is raised when the call is accounted for.
         """
-        capture, given = self.capture, taken_apart(result)[0]
+        capture, given = self.capture, Results(self.reached.holds).take(result)[0]
         if thread.autocast is not None:  # the next call casts its weights anew
             kept = thread.autocast.cache
             thread.autocast.cache = {key: one for key, one in kept.items() if one[1] is not capture}
@@ -294,10 +294,11 @@ class CapturedCall:
     def _analyse_outputs(self) -> None:
         """Account for what the program reads and leaves behind, and run it; see Note [Accounts]."""
         capture, reached, leaves = self.capture, self.reached, self.leaves
-        given, tree = taken_apart(self.result)
-        appended = [Appended.of(one) for one in reached.appended]
+        results = Results(reached.holds)
+        given, tree = results.take(self.result)
+        appended = [Appended.of(one, results) for one in reached.appended]
         leaves_left = [*given, *(leaf for one in appended for leaf in one.take_leaves())]
-        kept = containers_kept(self.result, reached)
+        kept = [why] if (why := results.why_not()) else []
         histories = self.histories
         nodes = [] if histories is None else histories.take_over(capture, given)
         capture.forget_handles()
@@ -309,7 +310,7 @@ class CapturedCall:
             if self.obstacle is not None:
                 raise self.obstacle
             inputs = inputs_of(capture, sources)
-            effects = side_effects_of(capture, sources, leaves_left, rebound, finding, histories)
+            effects = side_effects_of(capture, sources, leaves_left, rebound, finding, histories, reached.holds)
             if capture.leads_out:
                 raise Unaccounted("its backward pass goes on through a history that was there before")
             if ambient() != self.modes:
