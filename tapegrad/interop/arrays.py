@@ -13,6 +13,7 @@ from tapegrad._src.execution.array_functions import host
 from tapegrad._src.execution.array_functions.host import committed, transfer
 from tapegrad._src.execution.data.devices import device_of, mesh_device_of
 from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.functions.construction import from_numpy
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.dual import tangent_of
@@ -43,6 +44,8 @@ def array_of(self: Tensor) -> jax.Array:
     value = value_of(self)
     if isinstance(value, Opaque):
         raise RuntimeError("Can't call jax() on Tensor inside a function transform: there is no array of it yet.")
+    if capturing.by is not None and not capturing.by.may_read(value):
+        capturing.by.demand()
     return host.array_of(value)
 
 

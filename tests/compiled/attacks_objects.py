@@ -569,3 +569,53 @@ def counts_in_object(compile):
         return one.n, type(one.n), one.pair, one.y, one.me is one
 
     return call, counter
+
+
+@program("whether jax traces is asked of a tensor")
+def asks_for_tracer(compile):
+    net = mlp()
+
+    def is_traced(x):
+        try:
+            import jax
+
+            return isinstance(x.jax(), jax.core.Tracer)
+        except Exception:
+            return False
+
+    @compile
+    def step(x):
+        y = net(x)
+        return y.detach() * (2 if is_traced(y) else 3)
+
+    return lambda n: step(regression(n)[0]), net
+
+
+@program("an argument's array steers, another is kept")
+def jax_array_steers(compile):
+    kept = []
+
+    @compile
+    def step(x):
+        y = x * 2
+        with torch.no_grad():
+            kept.append(y.jax().tolist())
+            return x + 1 if float(x.jax().sum()) > 0 else x - 1
+
+    return lambda n: step(regression(n)[0]), kept
+
+
+@program("an array of jax's comes back as a tensor")
+def jax_array_returns(compile):
+    mask = torch.tensor([1.0, 0.0, 1.0])
+
+    @compile
+    def step(x):
+        return torch.from_jax_array(x.jax() * 2) + torch.from_jax_array(mask.jax()) * x
+
+    def call(n):
+        if n == 6:
+            mask.add_(1)
+        return step(regression(n)[0])
+
+    return call, mask

@@ -123,6 +123,7 @@ class CapturedCall:
         self.obstacle: Unaccounted | None = None
         self.numbers = Numbers()
         self.capture = self.captures(shared.splits)
+        self.capture.blame = self.ran.blame
         self.capture.numbers, self.numbers.demand = self.numbers, self.capture.demand
         self.capture.withholds = not (self.reached.unsure or self.reached.arrays)
         if entry.tensor_guards is not None and entry.tensor_guards.rewritten():
@@ -187,7 +188,8 @@ class CapturedCall:
     def _compile_modules(self, before: Guards) -> None:
         """Have the modules and optimizers that were there before compiled, where such calls are not replayed."""
         entry, methods = self.entry, [one for one in self.ran.methods if before.holds([one.__self__])]
-        methods = [*(one.call.function for one in entry.compiled_modules), *methods]
+        earlier = [one.call.function for one in entry.compiled_modules]
+        methods = [*(one for one in earlier if not self.ran.is_to_blame(one)), *methods]
         replayed = entry.replay is not None or not entry.worthwhile
         entry.compiled_modules = self.shared.modules.of([] if replayed else methods)
 
