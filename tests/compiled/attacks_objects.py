@@ -586,7 +586,7 @@ def asks_for_tracer(compile):
     @compile
     def step(x):
         y = net(x)
-        return y.detach() * (2 if is_traced(y) else 3)
+        return y.detach() * (2 if is_traced(y) else 3), is_traced(x), is_traced(y.detach()), isinstance(x.jax(), float)
 
     return lambda n: step(regression(n)[0]), net
 
@@ -619,3 +619,14 @@ def jax_array_returns(compile):
         return step(regression(n)[0])
 
     return call, mask
+
+
+@program("isinstance is another function", raises=True)
+def isinstance_replaced(compile):
+    globals()["isinstance"] = lambda thing, kind: float(thing.sum()) > 0
+
+    @compile
+    def step(x):
+        return x * 2 if isinstance(x.jax(), float) else x * 3
+
+    return lambda n: step(regression(n)[0]), None
