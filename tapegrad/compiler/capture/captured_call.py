@@ -34,7 +34,7 @@ from tapegrad.compiler.guards.tensor_guards import TensorGuards
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.guards.watching import watching
 from tapegrad.compiler.guards.what_ran import CodeThatRan, WhatRan
-from tapegrad.compiler.replay.cache_entry import CacheEntry
+from tapegrad.compiler.replay.cache_entry import MOST_UNUSED, PATIENCE_IF_UNLIKE, TRIALS, CacheEntry
 from tapegrad.compiler.replay.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.replay.compiled_modules import CompiledModules, is_update
 from tapegrad.compiler.replay.programs import Programs
@@ -384,6 +384,9 @@ class CapturedCall:
     def _remember(self, new: RecordedCall, guards: TensorGuards, why_not: str) -> None:
         """See whether the next call can be replayed."""
         entry, reached, leaves = self.entry, self.reached, self.leaves
+        if entry.unused > MOST_UNUSED:
+            why_not, entry.runs = why_not or entry.reason, max(entry.runs, PATIENCE_IF_UNLIKE)
+            entry.unused = MOST_UNUSED - TRIALS[0]
         if new.numbers is not None and new.numbers.read:
             why_not = why_not or self._let_numbers_stay()
         changed = reached.unsure or reached.changed({binding.identity for binding, _ in new.values})
@@ -403,7 +406,8 @@ class CapturedCall:
             entry.replay = None
         else:
             known = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and reached.holds([leaf])}
-            entry.replay, entry.runs = Replay(new, leaves, guards.ids, known, reached.holds), 0
+            entry.replay = Replay(new, leaves, guards.ids, known, reached.holds)
+            entry.runs = 0 if entry.unused < MOST_UNUSED - TRIALS[0] else entry.runs
             new.executable.compile_later()
 
     def _let_numbers_stay(self) -> str:
