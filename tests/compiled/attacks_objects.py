@@ -289,7 +289,7 @@ def object_weakly_inside(compile):
         one.other = Output(y + 1, parent=weakref.ref(one))
         return one
 
-    call, kept = returning(compile, make)
+    call, _kept = returning(compile, make)
     return lambda n: (one := call(n)) and one.other.parent() is one, None
 
 
@@ -307,7 +307,7 @@ class Dying:
 
 @program("an object's end is told")
 def object_dying(compile):
-    call, kept = returning(compile, lambda y, kept: Dying(y))
+    call, _kept = returning(compile, lambda y, kept: Dying(y))
 
     def seen(n):
         one, before = call(n), Dying.ended
@@ -331,7 +331,7 @@ class Registered:
 
 @program("an object is registered with its class")
 def object_registered(compile):
-    call, kept = returning(compile, lambda y, kept: Registered(y))
+    call, _kept = returning(compile, lambda y, kept: Registered(y))
 
     def seen(n):
         one = call(n)
@@ -358,7 +358,7 @@ def object_only_one(compile):
         one.y = y
         return one
 
-    call, kept = returning(compile, make)
+    call, _kept = returning(compile, make)
     return lambda n: call(n) is Shared.only and Shared.only.y, None
 
 
@@ -424,7 +424,7 @@ def object_as_key(compile):
         one = Output(y)
         return {one: y, "it": iter([one])}
 
-    call, kept = returning(compile, make)
+    call, _kept = returning(compile, make)
 
     def seen(n):
         given = call(n)
@@ -448,7 +448,7 @@ class Equal:
 
 @program("keys that are made anew, and are all equal")
 def keys_equal(compile):
-    call, kept = returning(compile, lambda y, kept: {Equal(): y})
+    call, _kept = returning(compile, lambda y, kept: {Equal(): y})
 
     def seen(n):
         [key] = call(n)
@@ -465,7 +465,7 @@ def object_with_methods(compile):
         one.bound, one.closed, one.going = one.total, lambda: one.y, (i for i in range(3))
         return one
 
-    call, kept = returning(compile, make)
+    call, _kept = returning(compile, make)
 
     def seen(n):
         one = call(n)

@@ -2,11 +2,11 @@
 
 Note [Objects in results]
 A call may return containers, and objects of the user's classes, that it has made. A replayed call makes them anew: an
-object by ``object.__new__``, with the same attributes, in its dictionary and in slots, as nothing else is in it. None of
-the class's own methods is called. That is the same only if nobody else has them: so the references to each are counted,
-as the garbage collector does it, and must all come from inside of what is returned; and there is no weak one. What was
-there before is no part of the tree but a leaf, and is returned as it is, if the guards see that the call would find it
-again. Things that are found twice are made once.
+object by ``object.__new__``, with the same attributes in its dictionary and in slots, for there is nothing else in it.
+None of the class's own methods is called. That is the same only if nobody else has them: so the references to each are
+counted, as the garbage collector does it, and must all come from inside of what is returned; and there is no weak one.
+What was there before is no part of the tree but a leaf, and is returned as it is, if the guards see that the call would
+find it again. Things that are found twice are made once.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _kept_elsewhere(nodes: list, roots: Counter[int]) -> str:
     ``roots``; the list is emptied."""
     nodes += [found for one in nodes if type(found := inside_of(one)) is dict]
     counts = roots + Counter(id(part) for one in nodes for part in gc.get_referents(one))
-    found, every = None, [*nodes, object()]
+    every = [*nodes, object()]
     nodes.clear()
     references = [getrefcount(one) for one in every]
     ours = references.pop()
