@@ -144,6 +144,18 @@ def object_in_circle(compile):
     return seen, kept
 
 
+@program("a long chain of objects")
+def objects_in_chain(compile):
+    def make(y, kept):
+        last = None
+        for number in range(600):
+            last = Output(y, number=number, last=last)
+        return last
+
+    call, kept = returning(compile, make)
+    return lambda n: call(n).last.last.number, kept
+
+
 @program("an object in slots")
 def object_in_slots(compile):
     call, kept = returning(compile, lambda y, kept: Slots(y))

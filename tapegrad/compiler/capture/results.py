@@ -43,6 +43,10 @@ _FILLED = (list, dict, OrderedDict, defaultdict, deque)
 """Containers that are made first, and filled then: they may have themselves in them."""
 
 
+DEEPEST = 100
+"""Results are taken apart so deep."""
+
+
 class Again:
     """The kind of a node that was met before: its context is the how many-th node that was."""
 
@@ -87,7 +91,7 @@ _LEAVES = frozenset((*PLAIN, Tensor, np.ndarray, DynamicNumber, types.FunctionTy
 
 
 class Results:
-    """What a call returns, and what it appends to lists, taken apart.
+    """The results of a call, and the items that it appends to lists, taken apart.
 
     Args:
         was_there: tells whether one of some things is known to have been there before.
@@ -114,13 +118,13 @@ class Results:
         self._earlier |= {id(one) for one in self._nodes[first:] if type(one) is not tuple}
         return leaves, tree
 
-    def _tree(self, thing: Any, leaves: list) -> TreeSpec:
+    def _tree(self, thing: Any, leaves: list, depth: int = 0) -> TreeSpec:
         number = self._numbers.get(id(thing))
         if number is not None:
             if number in self._open:
                 self.obstacle = "it returns what contains itself"
             return TreeSpec(Again, number, ())  # type: ignore[arg-type]
-        parts = _parts_of(thing)
+        parts = _parts_of(thing) if depth < DEEPEST else None
         if parts is None or (type(parts[0]) is Attributes and self._was_there([thing])):
             leaves.append(thing)
             return LEAF
@@ -133,7 +137,7 @@ class Results:
         self._nodes.append(thing)
         filled = type(context) is Attributes or type(thing) in _FILLED
         self._open |= set() if filled else {number}
-        below = tuple([self._tree(child, leaves) for child in children])
+        below = tuple([self._tree(child, leaves, depth + 1) for child in children])
         self._open.discard(number)
         return TreeSpec(type(thing), context, below)
 
@@ -154,7 +158,7 @@ class Results:
 def _kept_elsewhere(nodes: list, roots: Counter[int]) -> str:
     """The first container, or object, to which there are other references than those from nodes, and so many to
     ``roots``; the list is emptied."""
-    nodes += [found for one in nodes if type(found := inside_of(one)) is dict]
+    nodes += list(filter(_is_dict, map(inside_of, nodes)))  # no name may hold one of them
     counts = roots + Counter(id(part) for one in nodes for part in gc.get_referents(one))
     every = [*nodes, object()]
     nodes.clear()
@@ -164,6 +168,10 @@ def _kept_elsewhere(nodes: list, roots: Counter[int]) -> str:
         if type(one) is not tuple and (count - ours != counts[id(one)] or weakref.getweakrefcount(one)):
             return f"it returns a {type(one).__name__} that is kept elsewhere, too"
     return ""
+
+
+def _is_dict(thing: Any) -> bool:
+    return type(thing) is dict
 
 
 _CONSTANT = frozenset((*PLAIN, dtype, device))
@@ -188,21 +196,21 @@ _VALUES = (
 
 
 def put_together(leaves: Sequence[Any], tree: TreeSpec) -> Any:
-    """What a tree is of, made anew of leaves."""
+    """The results that were taken apart as this tree, made anew of leaves."""
     return _made(tree, iter(leaves), [])
 
 
 def _made(tree: TreeSpec, leaves: Iterator, nodes: list[Any]) -> Any:
-    kind, context = tree.kind, tree.context
-    if kind is None:
+    cls, context = tree.kind, tree.context
+    if cls is None:
         return next(leaves)
-    if kind is Again:
+    if cls is Again:
         return nodes[context]
     number, made = len(nodes), None
     if type(context) is Attributes:
-        made = object.__new__(kind)
-    elif kind in _FILLED:
-        made = unflatten((), tree._replace(context=_emptied(kind, context), below=()))
+        made = object.__new__(cls)
+    elif cls in _FILLED:
+        made = defaultdict(context[0]) if cls is defaultdict else deque(maxlen=context) if cls is deque else cls()
     nodes.append(made)
     below = [_made(child, leaves, nodes) for child in tree.below]
     if made is None:
@@ -212,29 +220,24 @@ def _made(tree: TreeSpec, leaves: Iterator, nodes: list[Any]) -> Any:
             slot.__set__(made, value)
         if context.names:
             inside_of(made).update(zip(context.names, below[len(context.slots) :], strict=True))
-    elif kind in (list, deque):
+    elif cls is list or cls is deque:
         made.extend(below)
     else:
         made.update(zip(_keys_of(context), below, strict=True))
     return made
 
 
-def _emptied(kind: type, context: Any) -> Any:
-    """The context of an empty container like one with this."""
-    return [context[0], []] if kind is defaultdict else [] if kind in (dict, OrderedDict) else context
-
-
-def plain_items(tree: Any, met: dict[int, Any] | None = None) -> Any:
+def plain_items(tree: Any, met: dict[int, Any] | None = None, depth: int = 0) -> Any:
     """A result with numbers in place of proxies; lists, dictionaries and objects in it stay the same."""
     met = {} if met is None else met
     if id(tree) in met:
         return met[id(tree)]
-    parts = _parts_of(tree)
+    parts = _parts_of(tree) if depth < DEEPEST else None
     if parts is None:
         return plain(tree)
     met[id(tree)] = tree
     context, children = parts
-    new = [plain_items(child, met) for child in children]
+    new = [plain_items(child, met, depth + 1) for child in children]
     changed = {i: one for i, one in enumerate(new) if one is not children[i]}
     if not changed:
         return tree
