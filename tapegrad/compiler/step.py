@@ -164,9 +164,10 @@ class Compiled:
             if not at_once:
                 obstacle = entry.turn(leaves)
                 if obstacle is None:
-                    self.replayed += 1
+                    self.replayed, entry.unused = self.replayed + 1, 0
                     self._wasted = max(0, self._wasted - self._gain)
                     return entry.replay.run(leaves)  # type: ignore[union-attr]
+                entry.unused += entry.replay is not None
                 entry.reason, entry.replay = obstacle, None
                 entry.runs += 1
                 self._wasted += WASTED_CALLS

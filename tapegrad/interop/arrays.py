@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dis
+import sys
+from functools import cache
+from types import CodeType, FrameType
 from typing import Any
 
 import jax
@@ -9,10 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad._src.bindings.declaration.registry import public
+from tapegrad._src.caches import tabulated
 from tapegrad._src.execution.array_functions import host
 from tapegrad._src.execution.array_functions.host import committed, transfer
 from tapegrad._src.execution.data.devices import device_of, mesh_device_of
 from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.functions.construction import from_numpy
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.dual import tangent_of
@@ -43,7 +49,46 @@ def array_of(self: Tensor) -> jax.Array:
     value = value_of(self)
     if isinstance(value, Opaque):
         raise RuntimeError("Can't call jax() on Tensor inside a function transform: there is no array of it yet.")
+    if capturing.by is not None and not capturing.by.may_read(value):
+        if not host.is_traced(value) and _only_its_class_counts(sys._getframe(1)):
+            return _without_elements()
+        capturing.by.demand()
     return host.array_of(value)
+
+
+def _only_its_class_counts(frame: FrameType | None) -> bool:
+    """Tell whether the code that asks for an array does no more with it than ``isinstance(x.jax(), ...)``."""
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("tapegrad._src."):
+        frame = frame.f_back
+    if frame is None or not _is_asked_for_class(frame.f_code, frame.f_lasti):
+        return False
+    return frame.f_globals.get("isinstance", frame.f_builtins.get("isinstance")) is isinstance
+
+
+@tabulated(256)
+def _is_asked_for_class(code: CodeType, offset: int) -> bool:
+    """Tell whether the result of a call in code is at once the first argument of ``isinstance``, and nothing else."""
+    before = [one for one in dis.get_instructions(code) if one.offset <= offset and one.opname not in _SILENT][-4:]
+    if len(before) < 4 or any(one.is_jump_target for one in before[1:]):
+        return False
+    asks, loads, takes, calls = before
+    return (
+        (asks.opname, asks.argval) == ("LOAD_GLOBAL", "isinstance") and loads.opname.startswith("LOAD_FAST")
+        and takes.opname in ("LOAD_METHOD", "LOAD_ATTR") and takes.argval == "jax"
+        and (calls.opname, calls.argval) == ("CALL", 0)
+    )  # fmt: skip
+
+
+_SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "PRECALL", "RESUME"})
+
+
+@cache
+def _without_elements() -> jax.Array:
+    """An array of which only the class can be had."""
+    with jax.core.eval_context():
+        array = jax.device_put(np.zeros(()))
+        array.delete()
+        return array
 
 
 @public("Tensor")

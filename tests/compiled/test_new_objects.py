@@ -247,3 +247,37 @@ def test_calls_that_only_resemble_those_before_are_not_taken_for_them():
     assert compiled(one, 2.0).tolist() == [6.0, 6.0] and compiled(one, True).tolist() == [3.0, 3.0]
     with pytest.raises(TypeError):
         compiled(one, one, unknown=1)
+
+
+@pytest.mark.once("it is the same in both")
+def test_replays_that_are_never_used_are_given_up(counted):
+    """A memory that NumPy has, too, is in the way of each call: that is tried a few times."""
+    captured = counted(CapturedCall, "run")
+    double = torch.compile(lambda x: x * 2)
+    for number in range(40):
+        array = np.full(3, number, np.float32)
+        assert double(torch.from_numpy(array).unsqueeze(0)).tolist() == [[2.0 * number] * 3]
+    assert 2 < len(captured) < 16, double.report()
+
+
+@pytest.mark.once("it is the same in both")
+def test_modules_that_are_to_blame_are_passed_over(counted):
+    """What reads elements, at any depth, is known from one call: what is beside it is compiled at once."""
+
+    class Reading(torch.nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner, self.other = inner, torch.nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.other(self.inner(x)) * (2 if x.sum() > 1 else 3)
+
+    net = torch.nn.Linear(3, 3)
+    for _ in range(4):
+        net = Reading(net)
+    captured = counted(CapturedCall, "run")
+    model = torch.compile(net)
+    for number in range(8):
+        model(torch.ones(2, 3) * number)
+    entered = {id(call.shared.function.__self__) for call in captured if call.shared.by_itself}
+    assert entered == {id(one) for one in net.modules() if isinstance(one, torch.nn.Linear)}

@@ -109,7 +109,7 @@ def is_named_tuple(kind: type) -> bool:
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
-def _taken_apart(tree: Any) -> tuple[Any, Sequence] | None:
+def children_of(tree: Any) -> tuple[Any, Sequence] | None:
     """The facts that have to be known of a node, and its children; None for a leaf."""
     kind = type(tree)
     if kind is tuple or kind is list:
@@ -132,7 +132,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     >>> flatten({"a": 1, "b": (2, None)})[0]
     [1, 2, None]
     """
-    apart = None if is_leaf is not None and is_leaf(tree) else _taken_apart(tree)
+    apart = None if is_leaf is not None and is_leaf(tree) else children_of(tree)
     if apart is None:
         return [tree], LEAF
     context, children = apart
@@ -181,7 +181,7 @@ def broadcast_prefix(prefix: Any, spec: TreeSpec) -> list | None:
     >>> broadcast_prefix((0, None), flatten((1, (2, 3)))[1])
     [0, None, None]
     """
-    apart = _taken_apart(prefix)
+    apart = children_of(prefix)
     if apart is None or (spec.kind is None):
         return [prefix] * spec.num_leaves if apart is None else None
     context, children = apart

@@ -1,4 +1,4 @@
-"""Arguments and results of calls as trees, of which plain dataclasses are nodes; and which arguments are always new.
+"""Arguments of calls as trees, of which plain dataclasses are nodes; and which arguments are always new.
 
 Note [New objects]
 What calls have in common in an object that is no tensor is the object itself. Where each call brings another one (a
@@ -11,7 +11,7 @@ nothing is kept of them. It is not so with modules, optimizers, functions and th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from tapegrad._src.caches import Cache
 from tapegrad._src.tensor.tensor import Tensor
-from tapegrad._src.tensor.trees import BUILT_IN, LEAF, TreeSpec, flatten, unflatten
+from tapegrad._src.tensor.trees import BUILT_IN, LEAF, TreeSpec, flatten
 from tapegrad.compiler.guards.reachable import inside_of, is_pythons
 from tapegrad.compiler.guards.trace_rules import PLAIN, is_namespace, is_searched, is_standard, is_trusted
 
@@ -28,7 +28,7 @@ MOST = 2
 
 
 def taken_apart(arguments: tuple) -> tuple[list, TreeSpec]:
-    """The leaves of arguments, and how they are put together."""
+    """The leaves of arguments, and the tree that they were in."""
     leaves, tree = flatten(arguments)
     if not any(type(leaf) not in _LEAVES and is_plain_dataclass(leaf) for leaf in leaves):
         return leaves, tree
@@ -36,45 +36,9 @@ def taken_apart(arguments: tuple) -> tuple[list, TreeSpec]:
     return grown, _grow(tree, iter(leaves), grown)
 
 
-def put_together(leaves: Sequence[Any], tree: TreeSpec) -> Any:
-    """The tree of leaves, with new instances of dataclasses."""
-    return _put_together(iter(leaves), tree)
-
-
-def _put_together(leaves: Iterator, tree: TreeSpec) -> Any:
-    if tree.kind is None:
-        return next(leaves)
-    below = [_put_together(leaves, child) for child in tree.below]
-    if tree.kind in BUILT_IN or not is_dataclass_node(tree):
-        return unflatten(below, tree._replace(below=(LEAF,) * len(below)))
-    made: Any = object.__new__(tree.kind)
-    for name, value in zip(tree.context[1:], below, strict=True):
-        object.__setattr__(made, name, value)
-    return made
-
-
 def is_dataclass_node(tree: TreeSpec) -> bool:
     """Tell whether a node is an instance of a dataclass that was taken apart."""
     return type(tree.context) is tuple and tree.context[:1] == (id(tree.kind),)
-
-
-def replace_leaves(tree: Any, new: Callable[[Any], Any]) -> Any:
-    """A tree with other leaves, where there are such; the dataclasses in it are changed, and stay."""
-    leaves, spec = flatten(tree)
-    replaced = [_replaced(leaf, new) for leaf in leaves]
-    same = all(one is other for one, other in zip(replaced, leaves, strict=True))
-    return tree if same else unflatten(replaced, spec)
-
-
-def _replaced(leaf: Any, new: Callable[[Any], Any]) -> Any:
-    if type(leaf) in _LEAVES or not is_plain_dataclass(leaf):
-        return new(leaf)
-    for field in dataclasses.fields(leaf):
-        value = object.__getattribute__(leaf, field.name)
-        replaced = replace_leaves(value, new)
-        if replaced is not value:
-            object.__setattr__(leaf, field.name, replaced)
-    return leaf
 
 
 _LEAVES = frozenset((*PLAIN, Tensor, np.ndarray))
@@ -96,7 +60,7 @@ def _grow(tree: TreeSpec, leaves: Iterator, grown: list) -> TreeSpec:
 def is_plain_dataclass(thing: Any) -> bool:
     """Tell whether an object is an instance of a dataclass of the user's, and has nothing but its fields."""
     cls = type(thing)
-    if "__dataclass_fields__" not in vars(cls) or not all(map(_is_users, cls.__mro__[:-1])):
+    if "__dataclass_fields__" not in vars(cls) or not all(map(is_users_own, cls.__mro__[:-1])):
         return False
     names, inside = {field.name for field in dataclasses.fields(cls)}, inside_of(thing)
     own = any({"__getattr__", "__getattribute__"} & vars(base).keys() for base in cls.__mro__[:-1])
@@ -106,7 +70,8 @@ def is_plain_dataclass(thing: Any) -> bool:
     return not own and inside.keys() == names
 
 
-def _is_users(cls: type) -> bool:
+def is_users_own(cls: type) -> bool:
+    """Tell whether a class is the user's, and written in Python."""
     module = cls.__module__
     return is_pythons(cls) and not (is_trusted(module) or is_standard(module) or is_searched(module))
 
@@ -128,7 +93,7 @@ def may_come_new(leaf: Any) -> bool:
         return True
     if cls in PLAIN or issubclass(cls, (Tensor, type)) or any("__call__" in vars(base) for base in cls.__mro__):
         return False
-    return all(map(_is_users, cls.__mro__[:-1]))
+    return all(map(is_users_own, cls.__mro__[:-1]))
 
 
 class Newcomers:

@@ -161,12 +161,13 @@ class Capture(Program):
         running: held while it is run, which uses up its inputs: other threads wait that want a result.
         started: the nodes that it makes have higher numbers; ``leads_out``: whether others were run.
         reads_grad: whether Python has looked at the gradient of a tensor, or set it.
+        blame: what is told the frame where elements are read.
     """
 
     __slots__ = (
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "late_checks", "before",
         "stable", "looked_at", "numbers", "dynamic", "running", "constants", "withholds",
-        "started", "leads_out", "reads_grad", "_withheld", "_kept",
+        "started", "leads_out", "reads_grad", "blame", "_withheld", "_kept",
     )  # fmt: skip
 
     def __init__(self, splits: bool) -> None:
@@ -190,6 +191,7 @@ class Capture(Program):
         self.withholds = False
         self.started, self.leads_out = next_sequence_nr(), False
         self.reads_grad = False
+        self.blame: Callable[[FrameType], None] = lambda frame: None
         self._withheld: list[tuple[Any, Any]] = []
         self._kept: list[Any] = []
 
@@ -315,6 +317,7 @@ class Capture(Program):
             )
             raise self.refused
         self.split = self.split or location or "an unknown place"
+        self.blame(sys._getframe())
         run(self)
         self.withholds = False
         self.give_back()

@@ -25,7 +25,7 @@ from tapegrad.compiler.capture.kept_numbers import put_numbers
 from tapegrad.compiler.capture.numbers import Numbers
 from tapegrad.compiler.capture.proxies import can_tell, changed_numbers, proxying
 from tapegrad.compiler.capture.rebinding import rebound_by
-from tapegrad.compiler.capture.results import containers_kept, histories_lost, plain_items
+from tapegrad.compiler.capture.results import Results, histories_lost, plain_items
 from tapegrad.compiler.capture.side_effects import check_outputs, side_effects_of
 from tapegrad.compiler.capture.sources import TensorSources, Unaccounted, inputs_of
 from tapegrad.compiler.guards.guards import Guards
@@ -34,7 +34,7 @@ from tapegrad.compiler.guards.tensor_guards import TensorGuards
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.guards.watching import watching
 from tapegrad.compiler.guards.what_ran import CodeThatRan, WhatRan
-from tapegrad.compiler.replay.cache_entry import CacheEntry
+from tapegrad.compiler.replay.cache_entry import MOST_UNUSED, PATIENCE_IF_UNLIKE, TRIALS, CacheEntry
 from tapegrad.compiler.replay.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.replay.compiled_modules import CompiledModules, is_update
 from tapegrad.compiler.replay.programs import Programs
@@ -123,6 +123,7 @@ class CapturedCall:
         self.obstacle: Unaccounted | None = None
         self.numbers = Numbers()
         self.capture = self.captures(shared.splits)
+        self.capture.blame = self.ran.blame
         self.capture.numbers, self.numbers.demand = self.numbers, self.capture.demand
         self.capture.withholds = not (self.reached.unsure or self.reached.arrays)
         if entry.tensor_guards is not None and entry.tensor_guards.rewritten():
@@ -187,7 +188,8 @@ class CapturedCall:
     def _compile_modules(self, before: Guards) -> None:
         """Have the modules and optimizers that were there before compiled, where such calls are not replayed."""
         entry, methods = self.entry, [one for one in self.ran.methods if before.holds([one.__self__])]
-        methods = [*(one.call.function for one in entry.compiled_modules), *methods]
+        earlier = [one.call.function for one in entry.compiled_modules]
+        methods = [*(one for one in earlier if not self.ran.is_to_blame(one)), *methods]
         replayed = entry.replay is not None or not entry.worthwhile
         entry.compiled_modules = self.shared.modules.of([] if replayed else methods)
 
@@ -241,7 +243,7 @@ class CapturedCall:
 
         What prevents it is raised when the call is accounted for.
         """
-        capture, given = self.capture, taken_apart(result)[0]
+        capture, given = self.capture, Results(self.reached.holds).take(result)[0]
         if thread.autocast is not None:  # the next call casts its weights anew
             kept = thread.autocast.cache
             thread.autocast.cache = {key: one for key, one in kept.items() if one[1] is not capture}
@@ -294,10 +296,11 @@ class CapturedCall:
     def _analyse_outputs(self) -> None:
         """Account for what the program reads and leaves behind, and run it; see Note [Accounts]."""
         capture, reached, leaves = self.capture, self.reached, self.leaves
-        given, tree = taken_apart(self.result)
-        appended = [Appended.of(one) for one in reached.appended]
+        results = Results(reached.holds)
+        given, tree = results.take(self.result)
+        appended = [Appended.of(one, results) for one in reached.appended]
         leaves_left = [*given, *(leaf for one in appended for leaf in one.take_leaves())]
-        kept = containers_kept(self.result, reached)
+        kept = [why] if (why := results.why_not()) else []
         histories = self.histories
         nodes = [] if histories is None else histories.take_over(capture, given)
         capture.forget_handles()
@@ -309,7 +312,7 @@ class CapturedCall:
             if self.obstacle is not None:
                 raise self.obstacle
             inputs = inputs_of(capture, sources)
-            effects = side_effects_of(capture, sources, leaves_left, rebound, finding, histories)
+            effects = side_effects_of(capture, sources, leaves_left, rebound, finding, histories, reached.holds)
             if capture.leads_out:
                 raise Unaccounted("its backward pass goes on through a history that was there before")
             if ambient() != self.modes:
@@ -381,6 +384,9 @@ class CapturedCall:
     def _remember(self, new: RecordedCall, guards: TensorGuards, why_not: str) -> None:
         """See whether the next call can be replayed."""
         entry, reached, leaves = self.entry, self.reached, self.leaves
+        if entry.unused > MOST_UNUSED:
+            why_not, entry.runs = why_not or entry.reason, max(entry.runs, PATIENCE_IF_UNLIKE)
+            entry.unused = MOST_UNUSED - TRIALS[0]
         if new.numbers is not None and new.numbers.read:
             why_not = why_not or self._let_numbers_stay()
         changed = reached.unsure or reached.changed({binding.identity for binding, _ in new.values})
@@ -400,7 +406,8 @@ class CapturedCall:
             entry.replay = None
         else:
             known = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and reached.holds([leaf])}
-            entry.replay, entry.runs = Replay(new, leaves, guards.ids, known, reached.holds), 0
+            entry.replay = Replay(new, leaves, guards.ids, known, reached.holds)
+            entry.runs = 0 if entry.unused < MOST_UNUSED - TRIALS[0] else entry.runs
             new.executable.compile_later()
 
     def _let_numbers_stay(self) -> str:

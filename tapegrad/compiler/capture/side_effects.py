@@ -10,11 +10,9 @@ captured anew each time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad._src.execution.data.devices import device
-from tapegrad._src.execution.data.dtypes import dtype
 from tapegrad._src.execution.data.values import DeferredValue
 from tapegrad._src.execution.programs.running import shown
 from tapegrad._src.tape.node import Edge
@@ -25,9 +23,9 @@ from tapegrad.compiler.capture.capture import Capture, Seen
 from tapegrad.compiler.capture.compiled_function import Histories
 from tapegrad.compiler.capture.dynamic_number import DynamicNumber
 from tapegrad.compiler.capture.joint_graph import MAY_BE_ASKED
+from tapegrad.compiler.capture.results import is_value
 from tapegrad.compiler.capture.sources import TensorSource, TensorSources, Unaccounted
 from tapegrad.compiler.guards.locations import Rebound
-from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.guards.written_guard import alike
 
 
@@ -204,7 +202,8 @@ def _return_the_same(left: Returned, right: Returned) -> bool:
     if left.tag != right.tag:
         return False
     if left.tag == "value":
-        return left.of is right.of or alike(left.of, right.of)
+        sizes = type(left.of) is type(right.of) is Size
+        return left.of is right.of or alike(left.of, right.of) or (sizes and left.of == right.of)
     if left.tag == "tensor":
         return left.of.same(right.of)
     return left.of == right.of and (left.edge is None) == (right.edge is None) and left.output == right.output
@@ -215,9 +214,10 @@ def _return_the_same(left: Returned, right: Returned) -> bool:
 
 def side_effects_of(
     capture: Capture, sources: TensorSources, results: Sequence[Any], rebound: Sequence[Rebound] = (),
-    finding: Any = None, histories: Histories | None = None,
+    finding: Any = None, histories: Histories | None = None, was_there: Callable[[list], bool] = lambda things: False,
 ) -> SideEffects:  # fmt: skip
-    """The side effects of a captured call; ``finding`` is what its checks will have found.
+    """The side effects of a captured call; ``finding`` is what its checks will have found, and ``was_there`` tells
+    whether the call finds one of some objects.
 
     Raises:
         Unaccounted: there is something that can't be left behind again without Python.
@@ -235,6 +235,8 @@ def side_effects_of(
     returned = tuple(
         Returned("again", firsts[id(leaf)])
         if isinstance(leaf, Tensor) and firsts.setdefault(id(leaf), number) != number
+        else Returned("value", leaf)
+        if not isinstance(leaf, (Tensor, DynamicNumber)) and (is_value(leaf) or was_there([leaf]))
         else _return(capture, leaf, sources, locations, {} if histories is None else histories.joint.location)
         for number, leaf in enumerate(results)
     )
@@ -411,8 +413,6 @@ def _return(
     if type(leaf) is DynamicNumber:
         return Returned("dynamic", leaf._register)
     if not isinstance(leaf, Tensor):
-        if isinstance(leaf, (*PLAIN, Size, dtype, device)):
-            return Returned("value", leaf)
         raise Unaccounted(f"it returns an object of type {type(leaf).__name__}")
     if id(leaf) in locations:
         return Returned("tensor", locations[id(leaf)])

@@ -163,7 +163,7 @@ _OURS_TOO = frozenset(
         "backends.cudnn": "is_available version",
         "compiler.annotations": "is_compiling is_dynamo_compiling is_exporting",
         "distributed.distributed_c10d": "is_available",
-        "interop.arrays": "from_jax_array to_jax_array",
+        "interop.arrays": "from_jax_array to_jax_array array_of",
     }.items()
     for name in names.split()
 )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from types import CodeType, FrameType, MethodType
 from typing import Any
 
@@ -130,15 +130,14 @@ class WhatRan(CodeThatRan):
         globals: by the code of functions that are the user's, the globals of these.
         reads_functions: whether something was called that reads the code of functions, whether or not they run.
         refused: the first thing that was called and is not allowed, with the line; None if there is none.
-        methods: what the calls have run of modules and optimizers that were called by no other one, but for ``root``,
-            that whose call it is.
     """
 
     def __init__(self, root: Any = None) -> None:
         super().__init__()
         self._root = root
         self._base: FrameType | None = None
-        self.methods: list[MethodType] = []
+        self._entered: dict[int, tuple[MethodType, Any]] = {}
+        self._blamed: set[int] = set()
         self.known = True
         self._watched: dict[int, set[int]] = {}
         self._owners: dict[int, str] = {}
@@ -191,17 +190,37 @@ class WhatRan(CodeThatRan):
         return at_instruction
 
     def _note_method(self, frame: FrameType) -> None:
-        """Note what is called, if it could be compiled by itself, and is not called by another one that could."""
-        method, outer = method_of(frame), frame.f_back
-        if method is None or method.__self__ is self._root:
+        """Note what is called, if it could be compiled by itself, and which of those has called it."""
+        method = method_of(frame)
+        if method is None or method.__self__ is self._root or id(method.__self__) in self._entered:
             return
-        while outer is not None and outer is not self._base:
-            other = method_of(outer)
-            if other is not None and other.__self__ is not self._root:
-                return
-            outer = outer.f_back
-        if all(method.__self__ is not one.__self__ for one in self.methods):
-            self.methods.append(method)
+        outer = next((one for one in self._methods_around(frame) if one is not method.__self__), None)
+        self._entered[id(method.__self__)] = method, outer
+
+    def _methods_around(self, frame: FrameType | None) -> Iterator[Any]:
+        """The modules and optimizers that are called where a frame is, innermost first, without the root."""
+        while frame is not None and frame is not self._base:
+            method = method_of(frame)
+            if method is not None and method.__self__ is not self._root:
+                yield method.__self__
+            frame = frame.f_back
+
+    def blame(self, frame: FrameType | None) -> None:
+        """Note that all that is called where a frame is can't be replayed, because of what is done there."""
+        self._blamed |= set(map(id, self._methods_around(frame)))
+
+    @property
+    def methods(self) -> list[MethodType]:
+        """The calls that the call has run of modules and optimizers, each by no other one that may be replayed: of
+        those that are to blame for what can't be, those that they have called."""
+        return [
+            method for method, outer in self._entered.values()
+            if not self.is_to_blame(method) and (outer is None or id(outer) in self._blamed)
+        ]  # fmt: skip
+
+    def is_to_blame(self, method: MethodType) -> bool:
+        """Tell whether what a method does prevents that the call is replayed."""
+        return id(method.__self__) in self._blamed
 
     def starts(self, frame: FrameType, code: CodeType) -> bool:
         """A Python function begins, of which Python tells no more than that; whether its instructions matter."""
@@ -272,17 +291,19 @@ class WhatRan(CodeThatRan):
         stands = self._owners.get(id(caller.f_code)) == WRAPPER and is_trusted(module)
         if id(caller.f_code) not in self._watched and not stands:
             return
-        self._judged.add(id(code))
         self.reaches = self.reaches or code_reaches(code, module)
         self.reads_functions = self.reads_functions or code_reads_functions(code, module)
-        if not code_is_allowed(code, module):
+        if code_is_allowed(code, module):
+            self._judged.add(id(code))
+        else:  # whoever calls it is to blame
             self._refuse(f"{module}.{code.co_qualname}", caller)
 
     def _judge_function(self, frame: FrameType, function: Any, key: Any) -> None:
-        if type(function.__self__) is not str:  # a format is looked at each time
-            self._judged.add(key)
         self.reaches = self.reaches or function_reaches(function)
-        if not function_is_allowed(function):
+        if function_is_allowed(function):
+            if type(function.__self__) is not str:  # a format is looked at each time
+                self._judged.add(key)
+        else:
             owner = function.__self__
             of_module = owner is None or type(owner) is _MODULE
             cls = owner if isinstance(owner, type) else type(owner)
@@ -290,6 +311,7 @@ class WhatRan(CodeThatRan):
             self._refuse(f"{of}.{function.__name__}".removeprefix("builtins."), frame)
 
     def _refuse(self, what: str, frame: FrameType) -> None:
+        self.blame(frame)
         if self.refused is None:
             while id(frame.f_code) not in self._watched and frame.f_back is not None:
                 frame = frame.f_back

@@ -21,6 +21,12 @@ TRIALS = 3, {2**7, 2**12, 2**17, 2**22}
 TRIED = frozenset(number + more for number in TRIALS[1] for more in range(TRIALS[0]))
 """The numbers of these calls."""
 
+LOOK_AGAIN = 16
+"""The number of a call that is captured once more if those before have entered no module: a loop may warm up first."""
+
+MOST_UNUSED = 6
+"""After so many replays in a row of which none was used, each call having something in its way, there are no more."""
+
 MOST_COURSES = 8
 """So many courses of one entry are remembered."""
 
@@ -49,6 +55,7 @@ class CacheEntry:
         read: where it reads one of these.
         courses: what is known of calls that went another way by the numbers, as ``last`` to ``replay``.
         runs: how many calls in a row Python was run for.
+        unused: how many replays in a row were made, and never used.
         accounted: whether the last call could be accounted for.
         unlike: whether all that has prevented the last call from being replayed may have been of the first calls.
         worthwhile: whether a program is likely to be quicker than calls at once.
@@ -65,7 +72,7 @@ class CacheEntry:
         self.tensor_guards: TensorGuards | None = None
         self.replay: Replay | None = None
         self.reason = "it is the first call of its kind"
-        self.runs = 0
+        self.runs = self.unused = 0
         self.accounted = self.stable = self.keeps = True
         self.met = self.again = self.unlike = False
         self.worthwhile = True
@@ -93,7 +100,10 @@ class CacheEntry:
             return None
         if not (tensor_guards.ids.isdisjoint(map(id, leaves)) and tensor_guards.unchanged() and guards.unchanged()):
             return None
-        return replay if replay.unobstructed(leaves) else None
+        if not replay.unobstructed(leaves):
+            return None
+        self.unused = 0
+        return replay
 
     @property
     def flow_path(self) -> FlowPath:
@@ -181,4 +191,6 @@ class CacheEntry:
     @property
     def given_up(self) -> bool:
         """True if it has not been possible for so long that this call does not try."""
-        return self.runs >= (PATIENCE_IF_UNLIKE if self.unlike else PATIENCE) and self.runs not in TRIED
+        if self.runs < (PATIENCE_IF_UNLIKE if self.unlike else PATIENCE) or self.runs in TRIED:
+            return False
+        return self.runs != LOOK_AGAIN or bool(self.compiled_modules)

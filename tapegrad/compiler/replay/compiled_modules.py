@@ -29,7 +29,7 @@ CALL = "_compiled_call_impl"
 compiled_updates: dict[int, Any] = {}
 """By the identity of an optimizer, what is called in place of its ``step`` while a compiled step runs at once."""
 
-MOST = 16
+MOST = 32
 """So many modules and optimizers of one step are compiled by themselves."""
 
 

@@ -10,10 +10,10 @@ from tapegrad._src.execution.programs.running import why_unlike
 from tapegrad._src.execution.programs.step_executable import StepExecutable
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import TreeSpec
-from tapegrad.compiler.capture.arguments import put_together
 from tapegrad.compiler.capture.compiled_function import CompiledFunctionBackward, Histories
 from tapegrad.compiler.capture.numbers import Numbers
 from tapegrad.compiler.capture.rebinding import Holdings
+from tapegrad.compiler.capture.results import put_together
 from tapegrad.compiler.capture.side_effects import SideEffects
 from tapegrad.compiler.capture.sources import Input
 from tapegrad.compiler.guards.appended import LISTS

@@ -10,8 +10,8 @@ from tapegrad._src.tape.node import Node
 from tapegrad._src.tensor.storage import Counter, Storage
 from tapegrad._src.tensor.tensor import Tensor, counter_of, storage_to_write, wrap
 from tapegrad._src.tensor.trees import TreeSpec
-from tapegrad.compiler.capture.arguments import put_together, taken_apart
 from tapegrad.compiler.capture.autograd_histories import renewed
+from tapegrad.compiler.capture.results import Results, put_together
 from tapegrad.compiler.capture.side_effects import NewTensor, Returned, SideEffects, WrittenMemory
 from tapegrad.compiler.capture.sources import TensorSource
 from tapegrad.compiler.guards.appended import AppendedTo
@@ -129,9 +129,9 @@ class Appended:
         self._leaves = [leaf for one in leaves for leaf in one]
 
     @classmethod
-    def of(cls, one: AppendedTo) -> Appended:
+    def of(cls, one: AppendedTo, results: Results) -> Appended:
         """The items that were appended to a list."""
-        pairs = [taken_apart(item) for item in one.items or ()]
+        pairs = [results.take(item) for item in one.items or ()]
         return cls(one.binding, [tree for _, tree in pairs], [leaves for leaves, _ in pairs])
 
     def take_leaves(self) -> list[Any]:
