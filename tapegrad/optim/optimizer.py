@@ -457,7 +457,8 @@ class PerParameter(Optimizer):
         together = self.is_elementwise and may_join()
         given, begun = self._given(group, attrgetter("_grad" if together else "grad"))
         if together and len(given.params) >= FEWEST:
-            known = known if known is not None and known.is_of(given) else Partition(given, partial(self._fused, group=group))
+            if known is None or not known.is_of(given):
+                known = Partition(given, partial(self._fused, group=group))
             others = known.others_of(given)
         else:
             known, others = None, given
