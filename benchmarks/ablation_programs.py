@@ -189,6 +189,19 @@ def adam(torch: Any) -> Step:
     return step
 
 
+def large_adam(torch: Any) -> Step:
+    """An update of 10 tensors of 90,000 numbers by Adam."""
+    parameters = [leaf(torch, 300, 300) for _ in range(10)]
+    for p in parameters:
+        p.grad = torch.ones(300, 300)
+    optimizer = torch.optim.Adam(parameters)
+
+    def step(number: int) -> None:
+        optimizer.step()
+
+    return step
+
+
 def asking(torch: Any) -> Step:
     """A compiled step that asks for its loss, with an update of ten large parameters by Adam."""
     parameters = [leaf(torch, 300, 300) for _ in range(10)]
@@ -366,6 +379,7 @@ WORKLOADS: dict[str, Workload] = {
     "convolution": Workload(pictures, ("winograd",)),
     "backward": Workload(backward, ("numpy backend",)),
     "Adam of 500 tensors": Workload(adam, ("fused updates", "numpy backend")),
+    "Adam of 10 large tensors": Workload(large_adam, ("fused updates",)),
     **dict(deferred_workloads()),
     **dict(compiled_workloads()),
     "elementwise loop, compiled": Workload(cheap_loop, ("loop carry",), compiled=True, by_xla=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import is_, itemgetter
 from typing import Any, NamedTuple
@@ -11,8 +12,10 @@ import numpy as np
 from tapegrad._src.bindings.fused_update import (
     FlatBuffer,
     Number,
+    can_be_row,
     can_join,
     have_own_memory,
+    host_value_of,
     is_same_number,
     may_be_part,
     parts_made,
@@ -20,7 +23,7 @@ from tapegrad._src.bindings.fused_update import (
     spec_of,
 )
 from tapegrad._src.execution.array_functions.host import to_host
-from tapegrad._src.execution.array_functions.updates import run_update
+from tapegrad._src.execution.array_functions.updates import IN_PLACE, InPlace, run_update
 from tapegrad._src.functions.construction import tensor
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.tensor import Tensor, value_of, version_of
@@ -69,18 +72,19 @@ class FusedParameters:
     Attributes:
         row: the parameters behind one another; ``rows``: so for each name the tensors of their states.
         numbers: for each name the numbers of their states.
+        states: their states, as the optimizer keeps them.
     """
 
-    __slots__ = ("row", "rows", "numbers", "_places", "_states", "_all", "_taken")
+    __slots__ = ("row", "rows", "numbers", "states", "_places", "_all", "_taken")
 
     def __init__(self, given: Given, places: list[int], of: int) -> None:
-        self._places, self._states, self._all = places, given.states, len(places) == of
+        self._places, self.states, self._all = places, given.states, len(places) == of
         self.row = FlatBuffer(given.params)
         self._taken: set[Spec] = set()
         self._read_states()
 
     def _read_states(self) -> None:
-        states = self._states
+        states = self.states
         tensors = {name: [state[name] for state in states] for name in states[0]}
         self.rows = {name: FlatBuffer(items) for name, items in tensors.items() if name not in NUMBERS}
         self.numbers = {name: Number(items) for name, items in tensors.items() if name in NUMBERS}
@@ -91,7 +95,11 @@ class FusedParameters:
 
     def is_whole(self, grads: list[Tensor]) -> bool:
         """Tell whether parameters and states are as the last update left them, and the gradients can be added."""
-        return self._takes(set(map(spec_of, self.of(grads)))) and self.row.is_whole() and self._has_states()
+        return self.takes(grads) and self.row.is_whole() and self._has_states()
+
+    def takes(self, grads: list[Tensor]) -> bool:
+        """Tell whether the gradients can be added."""
+        return self._takes(set(map(spec_of, self.of(grads))))
 
     def _takes(self, specs: set[Spec]) -> bool:
         """Tell whether gradients of these specs can be added."""
@@ -106,10 +114,14 @@ class FusedParameters:
         """Tell whether the states are as the last update left them."""
         kept: list[tuple[str, FlatBuffer | Number]] = [*self.rows.items(), *self.numbers.items()]
         if not kept:
-            return not any(self._states)
-        return set(map(len, self._states)) == {len(kept)} and all(
-            all(map(is_, map(itemgetter(name), self._states), row.tensors)) and row.is_whole() for name, row in kept
+            return not any(self.states)
+        return set(map(len, self.states)) == {len(kept)} and all(
+            all(map(is_, map(itemgetter(name), self.states), row.tensors)) and row.is_whole() for name, row in kept
         )
+
+    def present_numbers(self) -> dict[str, float]:
+        """The numbers of the states, by name."""
+        return {name: number.item() for name, number in self.numbers.items()}
 
     def run(self, gradient: np.ndarray, update: Update, numbers: dict[str, float]) -> None:
         """Update by one kernel."""
@@ -122,6 +134,15 @@ class FusedParameters:
             row.give(result if type(result) is np.ndarray else to_host(result), writes)
         for name, number in self.numbers.items():
             number.give(numbers[name])
+
+    def opened(self, grads: list[Tensor], update: Update, numbers: dict[str, float]) -> InPlace:
+        """The update of one parameter in place, which the caller runs at once: it counts as having been made."""
+        gradient = np.ascontiguousarray(host_value_of(self.of(grads)[0]))
+        rows = [self.row, *self.rows.values()]
+        written = [row.written(writes) for row, writes in zip(rows, update.writes, strict=True)]
+        for name, number in self.numbers.items():
+            number.give(numbers[name])
+        return InPlace(update.rule, update.options, update.numbers, written, gradient)
 
     def update(self, gradient: np.ndarray, update: Callable[[Tensor, Tensor, dict[str, Any]], None]) -> None:
         """Update by a function of a tensor, its gradient and its state."""
@@ -141,7 +162,7 @@ class FusedParameters:
         for name, row in kept.items():
             row.give(*results.pop(name))
         for name, parts in new.items():
-            for state, part in zip(self._states, parts, strict=True):
+            for state, part in zip(self.states, parts, strict=True):
                 state[name] = part
         if new:
             self._read_states()
@@ -155,11 +176,17 @@ class Partition:
 
     Args:
         given: the parameters that have gradients.
+        fused: gives the update of some by one kernel, or None.
+
+    Attributes:
+        joined: those that are updated as one; ``large``: large ones, each updated in place.
     """
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: Given, fused: Callable[[FusedParameters], Update | None]) -> None:
         self._params, self._states = list(given.params), given.states
-        self.joined, self._others = _parted(given)
+        self.joined, others = _parted(given)
+        self.large, self._others = _large_of(given, others, fused)
+        self._sizes = self._sizes_of(given)
 
     def is_of(self, given: Given) -> bool:
         """Tell whether these are the parameters, and nobody else has changed what the last update left."""
@@ -168,8 +195,13 @@ class Partition:
             len(params) == len(self._params)
             and all(map(is_, params, self._params))
             and (all(map(is_, states, self._states)) or not (any(states) or any(self._states)))
-            and all(joined.is_whole(given.grads) for joined in self.joined)
+            and all(joined.is_whole(given.grads) for joined in (*self.joined, *self.large))
+            and self._sizes == self._sizes_of(given)
         )
+
+    def _sizes_of(self, given: Given) -> list[int]:
+        """How much is in the states of those that are updated alone: some begin with their first update."""
+        return [len(given.states[i]) for i in self._others]
 
     def others_of(self, given: Given) -> Given:
         """Those that are updated alone."""
@@ -197,6 +229,30 @@ def _parted(given: Given) -> tuple[list[FusedParameters], list[int]]:
 
 def _can_join(item: Any) -> bool:
     return isinstance(item, Tensor) and can_join(item)
+
+
+def _large_of(
+    given: Given, places: list[int], fused: Callable[[FusedParameters], Update | None]
+) -> tuple[list[FusedParameters], list[int]]:
+    """Of parameters at some places those that can be updated in place, and the places of the others."""
+    large, others = [], []
+    owners = Counter(id(p._storage) for p in given.params if p._storage is not None)
+    for i in places:
+        p, grad, state = given.params[i], given.grads[i], given.states[i]
+        tensors = [p, *(item for name, item in state.items() if name not in NUMBERS)]
+        is_alone = owners[id(p._storage)] < 2 and have_own_memory(tensors)
+        if is_alone and all(map(_can_be_row, (*tensors, grad))):
+            joined = FusedParameters(given.at([i]), [i], len(given.params))
+            update = fused(joined)
+            if update is not None and update.rule in IN_PLACE and joined.takes(given.grads):
+                large.append(joined)
+                continue
+        others.append(i)
+    return large, others
+
+
+def _can_be_row(item: Any) -> bool:
+    return isinstance(item, Tensor) and can_be_row(item)
 
 
 def _fit_one_buffer(given: Given) -> bool:

@@ -14,6 +14,7 @@ import math
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
+from functools import partial
 from itertools import chain, repeat
 from operator import attrgetter
 from types import MethodType
@@ -21,6 +22,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from tapegrad._src.bindings.fused_update import elements_of, may_join, partitions
 from tapegrad._src.bindings.state.attributes import typename
+from tapegrad._src.execution.array_functions.updates import run_in_place
 from tapegrad._src.execution.data.allocating import giving_back
 from tapegrad._src.execution.data.dtypes import bfloat16, float16, float32, float64, get_default_dtype
 from tapegrad._src.execution.recording.execution_mode import get_execution
@@ -455,15 +457,18 @@ class PerParameter(Optimizer):
         together = self.is_elementwise and may_join()
         given, begun = self._given(group, attrgetter("_grad" if together else "grad"))
         if together and len(given.params) >= FEWEST:
-            known = known if known is not None and known.is_of(given) else Partition(given)
+            if known is None or not known.is_of(given):
+                known = Partition(given, partial(self._fused, group=group))
             others = known.others_of(given)
         else:
             known, others = None, given
         if others.params:
             for p, grad, state in zip(*others, strict=True):
                 self._update_one(p, grad, state, group)
-        for joined in () if known is None else known.joined:
-            self._update_fused(joined, given.grads, group)
+        if known is not None:
+            for joined in known.joined:
+                self._update_fused(joined, given.grads, group)
+            self._update_large(known.large, given.grads, group)
         if any(given.states):
             self.state.update((given.params[i], given.states[i]) for i in begun if given.states[i])
         return known
@@ -504,13 +509,35 @@ class PerParameter(Optimizer):
         """Update parameters behind one another as if they were one: Note [Fused updates] in
         ``bindings/fused_update.py``."""
         gradient = elements_of(joined.of(grads))
-        numbers = {name: number.item() for name, number in joined.numbers.items()}
-        rounds = joined.row.tensors[0].dtype in (float16, bfloat16)  # after each call; numbers are not rounded
-        update = None if rounds else self.fused(tuple(joined.rows), numbers, group)
+        numbers = joined.present_numbers()
+        update = self._fused(joined, group, numbers)
         if update is None:
             joined.update(gradient, lambda p, grad, state: self._update_one(p, grad, state, group))
         else:
             joined.run(gradient, update, numbers)
+
+    def _update_large(self, large: list[FusedParameters], grads: list[Tensor], group: dict[str, Any]) -> None:
+        """Update large parameters in their own memory: Note [Updates in place] in
+        ``execution/array_functions/updates.py``."""
+        updates = []
+        for one in large:
+            numbers = one.present_numbers()
+            update = self._fused(one, group, numbers)
+            if update is None:  # the options are others now
+                (p,), (grad,), (state,) = one.row.tensors, one.of(grads), one.states
+                self._update_one(p, grad, state, group)
+            else:
+                updates.append(one.opened(grads, update, numbers))
+        if updates:
+            run_in_place(updates)
+
+    def _fused(
+        self, joined: FusedParameters, group: dict[str, Any], numbers: dict[str, float] | None = None
+    ) -> Update | None:
+        """The update of some parameters by one kernel, if there is one."""
+        if joined.row.tensors[0].dtype in (float16, bfloat16):  # rounded after each call; numbers are not
+            return None
+        return self.fused(tuple(joined.rows), joined.present_numbers() if numbers is None else numbers, group)
 
     def fused(self, states: tuple[str, ...], numbers: dict[str, float], group: dict[str, Any]) -> Update | None:
         """A kernel that computes all that an ``update`` computes; None if it must be call by call.

@@ -10,6 +10,9 @@ The parts of the array are the tensors' values then. The next time nothing has t
 and nothing has to be taken apart where nobody but the row and the tensors has them, as reference counts tell: the
 result is put into the array itself. A node that has saved such a value, say, is somebody else; it keeps what it saved,
 and the row begins anew.
+
+A tensor of more than ``LARGEST`` elements has a row of its own, if its whole update is one formula: Note [Updates in
+place] in ``execution/array_functions/updates.py``.
 """
 
 from __future__ import annotations
@@ -58,15 +61,19 @@ def joined_up_to(optimizer: Any) -> int:
 
 def can_join(tensor: Any) -> bool:
     """Tell whether a tensor may be one of a row: small, of real numbers, a plain one, and nobody else's memory."""
+    return tensor._spec.numel <= LARGEST and can_be_row(tensor)
+
+
+def can_be_row(tensor: Any) -> bool:
+    """The same, but that it need not be small."""
     storage = tensor._storage
     return may_be_part(tensor._spec) and (storage is None or not storage.shared) and tensor._tangent is None
 
 
 def may_be_part(spec: Spec) -> bool:
-    """``can_join``, as far as the spec tells."""
+    """``can_be_row``, as far as the spec tells."""
     return (
-        spec.numel <= LARGEST
-        and spec.strides is None
+        spec.strides is None
         and not (spec.window or spec.level or spec.inference or spec.dtype.is_complex or spec.overrides)
         and spec.device.is_host
     )
@@ -82,6 +89,12 @@ def elements_of(tensors: Sequence[Tensor]) -> np.ndarray:
     """The elements of tensors of one dtype behind one another: an array that nobody else has."""
     values = [value_of(tensor) for tensor in tensors]
     return np.concatenate([value if type(value) is np.ndarray else to_host(value) for value in values], axis=None)
+
+
+def host_value_of(tensor: Tensor) -> np.ndarray:
+    """A tensor's elements, for reading."""
+    value = value_of(tensor)
+    return value if type(value) is np.ndarray else to_host(value)
 
 
 def row_tensor(array: np.ndarray, like: Tensor) -> Tensor:
@@ -139,12 +152,23 @@ class FlatBuffer:
     def give(self, elements: np.ndarray, writes: int = 1) -> None:
         """Write to each tensor its part of an array that was computed from ``elements()``; it counts as some writes."""
         if self._array is not None and self._is_alone():
-            for storage, counter in zip(self._storages, self._counters, strict=True):
-                storage.writes += 1
-                counter.version += writes
+            self._count(writes)
             np.copyto(self._array, elements)  # last: an interrupt before it leaves a version too many, and no harm
         else:
             self._begin(elements.copy(), writes)
+
+    def written(self, writes: int) -> np.ndarray:
+        """The array, for the caller to write to at once; it counts as some writes."""
+        if self._array is not None and self._is_alone():
+            self._count(writes)
+        else:
+            self._begin(elements_of(self.tensors), writes)
+        return self._array  # type: ignore[return-value]
+
+    def _count(self, writes: int) -> None:
+        for storage, counter in zip(self._storages, self._counters, strict=True):
+            storage.writes += 1
+            counter.version += writes
 
     def _begin(self, array: np.ndarray, writes: int) -> None:
         tensors, parts = self.tensors, list(parts_of(array, self.tensors))

@@ -88,7 +88,9 @@ VIEW_CACHE = Mechanism(
 WRITE_CACHE = Mechanism(
     "write cache", "A write that comes back, by a method or to a part, is made without more checks."
 )
-FUSED_UPDATES = Mechanism("fused updates", "Optimizers update small parameters behind one another as one array.")
+FUSED_UPDATES = Mechanism(
+    "fused updates", "Optimizers update small parameters behind one another as one array, large ones in their memory."
+)
 CACHED_BACKWARD = Mechanism(
     "cached backward", "A backward pass in deferred mode that comes back is appended to the program, and not walked."
 )

@@ -482,6 +482,53 @@ def test_halves_are_rounded_after_each_call(name, options):
         np.testing.assert_allclose(one, other, rtol=2**-7)  # the last digit
 
 
+LARGE = [("AdamW", {"weight_decay": 0.1}), ("Adam", {"weight_decay": 0.1, "maximize": True}), ("SGD", {}),
+         ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+         ("SGD", {"momentum": 0.9, "dampening": 0.5, "maximize": True})]  # fmt: skip
+
+
+def large_updates(name, options, dtype):
+    """Parameters of several sizes after some steps, and where they lie at each."""
+    rng = np.random.default_rng(2)
+    weights = [tapegrad.tensor(rng.standard_normal(shape), dtype=dtype) for shape in ((90, 100), (300, 700), (5,))]
+    optimizer, places = getattr(tapegrad.optim, name)(weights, lr=0.01, **options), []
+    for _ in range(5):
+        for weight in weights:
+            weight.grad = tapegrad.tensor(rng.standard_normal(weight.shape), dtype=dtype)
+        optimizer.step()
+        places.append([id(value_of(weight)) for weight in weights])
+    return [weight.numpy().copy() for weight in weights], [weight._version for weight in weights], places
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("name", "options"), LARGE)
+@pytest.mark.parametrize("dtype", [tapegrad.float32, tapegrad.float64], ids=str)
+def test_large_parameters_are_updated_in_their_memory(name, options, dtype):
+    """The same bits and versions as call by call, and from the third step on in the same arrays."""
+    mine, versions, places = large_updates(name, options, dtype)
+    with tapegrad.execution.without("fused updates"):
+        theirs, counted, _ = large_updates(name, options, dtype)
+    assert versions == counted and places[2] == places[3] == places[4]
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.once
+def test_who_keeps_a_large_parameter_or_has_it_as_gradient_sees_what_was():
+    one, other = (tapegrad.ones(100, 100, requires_grad=True) for _ in range(2))
+    optimizer = tapegrad.optim.SGD([one, other], lr=1.0)
+    for _ in range(3):
+        one.grad, other.grad = tapegrad.ones(100, 100), tapegrad.zeros(100, 100)
+        optimizer.step()
+    with tapegrad.autograd.graph.saved_tensors_survive_mutation():
+        product = one * other
+        other.grad = one.detach()
+        optimizer.step()
+        (gradient,) = tapegrad.autograd.grad(product.sum(), other)
+    assert gradient.unique().tolist() == [-2.0] and one.unique().tolist() == [-3.0]
+    assert other.unique().tolist() == [3.0]
+
+
 def between_steps(lib, name, options):
     """Whatever may be done to parameters, gradients and states between steps that update them together."""
     rng = np.random.default_rng(1)

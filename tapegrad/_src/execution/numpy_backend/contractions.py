@@ -7,6 +7,7 @@ batch, what is kept, what is summed over. 16-bit floats are multiplied and summe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,13 @@ def plain(left: Operand, right: Operand, batch: Sizes, rows: Sizes, columns: Siz
     shape = (*some_rows, *some_columns)
     if len(shape) == 2 and is_turned(right.expression) and not is_turned(left.expression):
         left, right = turned(left, right)
+    if len(shape) == 2 and are_known(*shape, depth) and prod(shape) >= MANY and depth:
+        return Operand(call(np.matmul, left, right), shape)
     return as_array(method(left, "dot", right), shape)
+
+
+MANY = 1 << 15
+"""From how many elements of the result on ``matmul`` is quicker: ``dot`` begins with zeros, and writes them twice."""
 
 
 is_turned, are_turned = attribute("T"), attribute("mT")
