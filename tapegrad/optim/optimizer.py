@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from copy import deepcopy
 from functools import partial
 from itertools import chain, repeat
@@ -25,6 +25,7 @@ from tapegrad._src.bindings.state.attributes import typename
 from tapegrad._src.execution.array_functions.updates import run_in_place
 from tapegrad._src.execution.data.allocating import giving_back
 from tapegrad._src.execution.data.dtypes import bfloat16, float16, float32, float64, get_default_dtype
+from tapegrad._src.execution.recording.capturing import Repetition
 from tapegrad._src.execution.recording.execution_mode import get_execution
 from tapegrad._src.functions.construction import tensor
 from tapegrad._src.functions.creation import zeros_like
@@ -454,8 +455,8 @@ class PerParameter(Optimizer):
         Returns:
             how it was parted now.
         """
-        together = self.is_elementwise and may_join()
-        given, begun = self._given(group, attrgetter("_grad" if together else "grad"))
+        together, repetition = self.is_elementwise and may_join(), Repetition()
+        given, begun = self._given(group, attrgetter("_grad" if together else "grad"), repetition)
         if together and len(given.params) >= FEWEST:
             if known is None or not known.is_of(given):
                 known = Partition(given, partial(self._fused, group=group))
@@ -464,7 +465,8 @@ class PerParameter(Optimizer):
             known, others = None, given
         if others.params:
             for p, grad, state in zip(*others, strict=True):
-                self._update_one(p, grad, state, group)
+                with repetition.of(_kind, p, grad, state):
+                    self._update_one(p, grad, state, group)
         if known is not None:
             for joined in known.joined:
                 self._update_fused(joined, given.grads, group)
@@ -473,7 +475,9 @@ class PerParameter(Optimizer):
             self.state.update((given.params[i], given.states[i]) for i in begun if given.states[i])
         return known
 
-    def _given(self, group: dict[str, Any], gradient: Callable[[Tensor], Any]) -> tuple[Given, list[int]]:
+    def _given(
+        self, group: dict[str, Any], gradient: Callable[[Tensor], Any], repetition: Repetition
+    ) -> tuple[Given, list[int]]:
         """The parameters of a group that have gradients, and the places of those whose state has just begun."""
         params: list[Tensor] = group["params"]
         grads = list(map(gradient, params))
@@ -490,7 +494,8 @@ class PerParameter(Optimizer):
         for i in begun:
             states[i] = {}
         for i in begun if self.begins else ():
-            self.begin(params[i], group, states[i])
+            with repetition.of(_kind, params[i], None, states[i]):
+                self.begin(params[i], group, states[i])
         return Given(params, grads, states), begun
 
     def _update_one(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -596,6 +601,12 @@ class PerParameter(Optimizer):
         """A number of the state, as a tensor: on the CPU, unless all must be where the parameters are, as on a mesh."""
         with_p = group.get("capturable") or group.get("fused") or p.device.sharded
         return tensor(value, dtype=_get_scalar_dtype(group.get("fused")), device=p.device if with_p else "cpu")
+
+
+def _kind(p: Tensor, grad: Any, state: dict[str, Any]) -> Hashable:
+    """All that decides which code updates a parameter, among those of a group."""
+    inside = ((name, item if type(item) in (bool, int, float) else type(item)) for name, item in state.items())
+    return type(p), p._spec, type(grad), getattr(grad, "_spec", None), tuple(inside)
 
 
 class _Reals(dict):

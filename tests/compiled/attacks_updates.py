@@ -440,3 +440,34 @@ def updates_differentiable(compile):
         return read(rate.grad)
 
     return lambda n: step(regression(n)[0][0]), [p, rate]
+
+
+RATES = {"of the second": 1.0}
+
+
+class OwnRates(optim.SGD):
+    is_elementwise = False
+
+    def update(self, p, grad, state, group):
+        second = p is self.param_groups[0]["params"][1]  # nothing tells it from the first but what it is
+        super().update(p, grad * RATES["of the second"] if second else grad, state, group)
+
+
+@program("a rate that is read for the second of two parameters that are alike", calls=10)
+def updates_at_own_rates(compile):
+    weights = [torch.ones(3, requires_grad=True) for _ in range(2)]
+    opt = OwnRates(weights, lr=0.1)
+
+    @compile
+    def step(x):
+        opt.zero_grad()
+        loss = ((weights[0] * weights[1] - x) ** 2).sum()
+        loss.backward()
+        opt.step()
+        return loss
+
+    def call(n):
+        RATES["of the second"] = 1.0 + n // 5
+        return step(regression(n)[0][0])
+
+    return call, [*weights, opt]

@@ -34,6 +34,7 @@ from tapegrad._src.doors import Door
 from tapegrad._src.execution.data.devices import only_device
 from tapegrad._src.execution.data.sizes import SYMBOL
 from tapegrad._src.execution.data.values import is_ready, quiet_numbers
+from tapegrad._src.execution.recording.capturing import unwatched
 from tapegrad._src.execution.recording.execution_mode import computes_now
 from tapegrad._src.tape.mechanisms import DYNAMIC_SETTINGS, PLAN_TEMPLATES
 from tapegrad._src.tape.modes import switched, thread
@@ -110,7 +111,8 @@ def new_call(op: OperatorLike, args: tuple, settings: dict, specs: tuple, key: t
     elif op.by_jax is not None and modes.subgradient == "jax":
         run = op.by_jax(specs, settings)
     else:
-        run = planned_run(op, specs, settings, key, taken)
+        with unwatched(op.is_own(settings)):
+            run = planned_run(op, specs, settings, key, taken)
         with quiet_numbers():
             return run(*args)
     return calls.exact.keep(key, run)(*args)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator
 from types import CodeType, FrameType, MethodType
 from typing import Any
 
+from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.tape.kept import WRITTEN
 from tapegrad.compiler.guards.allowed import (
     WRAPPING,
@@ -141,6 +142,7 @@ class WhatRan(CodeThatRan):
         self.known = True
         self._watched: dict[int, set[int]] = {}
         self._owners: dict[int, str] = {}
+        self._quiet: set[int] = set()
         self._codes: list[CodeType] = []
         self.globals: dict[CodeType, dict] = {}
         self.reads_functions = False
@@ -158,6 +160,8 @@ class WhatRan(CodeThatRan):
     def began(self, frame: FrameType, event: str, argument: Any) -> Callable | None:
         """A Python function begins."""
         code = frame.f_code
+        if id(code) in self._quiet and not (self._listens or self._stands):
+            return None
         offsets = self._watched.get(id(code))
         if offsets is None or self._imports:
             if self._imports:
@@ -176,6 +180,7 @@ class WhatRan(CodeThatRan):
                     self._note_method(frame)
                 return self._importing(frame) if owner == IMPORTED else None
             offsets = self._watched[id(code)]
+        capturing.users_code += 1
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         add = offsets.add
 
@@ -269,6 +274,8 @@ class WhatRan(CodeThatRan):
         elif owner == USERS:
             self._watched[id(code)] = self.instructions.setdefault(code, set())
             self.globals[code] = names
+        elif owner in (LIBRARY, KNOWN):
+            self._quiet.add(id(code))
         return owner
 
     def called(self, frame: FrameType, event: str, argument: Any) -> None:

@@ -39,6 +39,7 @@ from tapegrad._src.execution.array_functions.host import is_traced
 from tapegrad._src.execution.data.devices import META
 from tapegrad._src.execution.data.values import quiet_numbers
 from tapegrad._src.execution.kernels.symbolic_kernel import Symbolic
+from tapegrad._src.execution.recording.capturing import unwatched
 from tapegrad._src.execution.recording.execution_mode import is_recording
 from tapegrad._src.execution.recording.recorded_call import Call, call_lines, program_for, recording_names
 from tapegrad._src.tape.kept import WrittenCode, code_of, written_once
@@ -66,7 +67,9 @@ def writing_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
     plan = node.plan
     apply = None if plan.template is None or plan.dynamic is not None else plan.template.applier_for(plan)
     if apply is None:
-        apply = applier(plan, [*grads, *node.saved_values()])
+        values = [*grads, *node.saved_values()]
+        with unwatched(plan.op.is_own(plan.settings)):
+            apply = applier(plan, values)
     plan.late.applier = apply
     with quiet_numbers():
         return apply(node, grads, saved)

@@ -30,6 +30,7 @@ from tapegrad._src.execution.kernels.deferred_checks import expected, look
 from tapegrad._src.execution.kernels.kernel import Kernel, Shaped, kernel_for
 from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.execution.state.processes import processes, ranks_of, spans
+from tapegrad._src.execution.tiers.host_trace import flat
 from tapegrad._src.execution.tiers.settings import hosted
 from tapegrad._src.execution.tiers.xla_copies import as_jax
 from tapegrad._src.tape.modes import switched, thread
@@ -41,7 +42,7 @@ _FILLED_ON_HOST = 1 << 20  # elements: above, constants are made where they are 
 
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
-_copy = Shaped(lambda x: x, name="from_host")
+_copy = Shaped(flat(lambda x: x, own=True), name="from_host")
 _seen = Cache("shapes seen", nbytes=256)
 
 

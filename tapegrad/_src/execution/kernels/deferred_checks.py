@@ -27,7 +27,14 @@ import numpy as np
 from tapegrad._src.execution.data.values import Traced, materialized
 from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
 from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.execution.tiers.costs import cost_of_rounds
+from tapegrad._src.execution.tiers.host_trace import HostFunction
 from tapegrad._src.tape.positions import Position, at, explain, here
+
+INDEX = np.dtype(np.int64)
+
+CHECKING = 8
+"""In about so many calls NumPy makes a check."""
 
 CALLS = 32
 """After so many calls of a program it is read what had been found so many calls ago: XLA is not that far behind."""
@@ -87,7 +94,23 @@ def _finder(bad: Callable, settings: tuple, shape: tuple[int, ...], dtype: np.dt
         number = numbers.reshape(-1)[jnp.minimum(index, which.size - 1)].astype(jnp.int64) if whole else jnp.int64(0)
         return jnp.where(index < which.size, jnp.stack([index.astype(jnp.int64) + 1, number]), 0)
 
-    return Kernel(find, name="check", wide=True)
+    def found(x: np.ndarray) -> np.ndarray:
+        finding = first_bad(x, bad, settings)
+        if finding is None:
+            return np.zeros(2, np.int64)
+        number = (finding.number + (1 << 63)) % (1 << 64) - (1 << 63)  # as of XLA's 64 bits
+        return np.array([finding.element + 1, number], np.int64)
+
+    return kernel_of(find, found, "check", [(shape, dtype)], (2,))
+
+
+def kernel_of(
+    function: Callable, on_host: Callable, name: str, types: Sequence[tuple], shape: tuple[int, ...]
+) -> Kernel:
+    """The kernel of a function that the host computes by another, so that no captured call waits for a trace."""
+    cost, results = cost_of_rounds(CHECKING, types), ([(shape, INDEX)], True)
+    written = HostFunction(on_host, cost, tuple([dtype for _, dtype in types]), results)
+    return Kernel(function, name=name, wide=True, arguments=types, known=lambda: written)
 
 
 def _dimensions(bad: Callable, settings: tuple, value: Any) -> int:
@@ -132,7 +155,10 @@ def _joining(count: int) -> Kernel:
     def join(before: Any, *findings: Any) -> Any:
         return jnp.where((before != 0).any(), before, jnp.concatenate(findings))
 
-    return Kernel(join, name="checks", wide=True)
+    def joined(before: np.ndarray, *findings: np.ndarray) -> np.ndarray:
+        return before.copy() if before.any() else np.concatenate(findings)
+
+    return kernel_of(join, joined, "checks", [((2 * count,), INDEX), *[((2,), INDEX)] * count], (2 * count,))
 
 
 def nothing(count: int) -> np.ndarray:

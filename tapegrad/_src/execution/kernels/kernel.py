@@ -23,7 +23,6 @@ interrupts until that is where it belongs (``Kernel.overwrite``), or where whoev
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from itertools import starmap
 from typing import Any
@@ -283,7 +282,8 @@ class Kernel:
         if call is None:
             if any(isinstance(value, jax.core.Tracer) for value in values):
                 raise Traced
-            call = _calls.only(key, Call(self, *self.results_for(values), len(values)))
+            with unwatched(is_own(self._jitted.array_function)):
+                call = _calls.only(key, Call(self, *self.results_for(values), len(values)))
         return call
 
     def results_for(self, values: Sequence[Any]) -> tuple[tuple, bool]:
@@ -376,7 +376,7 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
     ([((), dtype('float64'))], True)
     """
     structs = [_example(arg) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
-    with unwatched() if is_own(function) else nullcontext(), jax.core.eval_context(), jax.enable_x64(True):
+    with unwatched(is_own(function)), jax.core.eval_context(), jax.enable_x64(True):
         traced = jax.jit(lambda *values: function(*values)).trace(*structs)  # jax keeps a jaxpr as long as the function
     return Trace(traced.jaxpr, traced.out_info)
 

@@ -63,7 +63,7 @@ SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_CONVOLUTION = 0.5, 0.0025
 """About what XLA takes to compile a step, for each of its instructions, and for each convolution, forward or back:
 measured with ``python -m benchmarks --compiled``."""
 
-SECONDS_TO_LOAD, SECONDS_TO_LOWER = 0.1, 0.002
+SECONDS_TO_LOAD, SECONDS_TO_LOWER = 0.06, 0.0005
 """About what it takes where another process has compiled it: to load it, and to lower each of its instructions."""
 
 HALVES = frozenset(map(np.dtype, ("float16", ml_dtypes.bfloat16)))

@@ -5,13 +5,19 @@ While a call is captured (Note [Captured calls] in ``compiler/capture/capture.py
 a program that is run later, and again. Whoever asks for elements, writes to memory, takes a random key, or makes a
 tensor of something that kernels don't see has to tell. ``capturing.by`` is who wants to know; None mostly, and in all
 threads but the one that calls.
+
+Note [What is not watched]
+Before Python 3.12 it tells of each function that begins, also of ours: a hundred thousand while a first call is
+planned and traced, a microsecond each. So it tells nothing in blocks that can't call anything of the user's
+(``unwatched``): where a call of an operator of our own is planned, or its kernels are traced; and in the updates of
+parameters that are like one before (``Repetition``).
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -68,18 +74,19 @@ class Capturer(Protocol):
 class _Capturing(threading.local):
     by: Capturer | None = None
     tracer: Any = None
+    users_code = 0
 
 
 capturing = _Capturing()
-"""The capturer of what the calling thread computes, and the function that Python tells what runs, if it is the only
-one."""
+"""The capturer of what the calling thread computes, the function that Python tells what runs, if it is the only one,
+and how often it was told that code of the user's begins."""
 
 
 @contextmanager
-def unwatched() -> Iterator[None]:
-    """Have Python tell nothing of what runs, in a block: Note [What is not watched]."""
+def unwatched(own: bool = True) -> Iterator[None]:
+    """Have Python tell nothing of what runs, in a block: Note [What is not watched]. ``own``: if it is all our own."""
     tracer = capturing.tracer
-    if tracer is None or sys.gettrace() is not tracer:
+    if not own or tracer is None or sys.gettrace() is not tracer:
         yield
         return
     try:
@@ -87,6 +94,27 @@ def unwatched() -> Iterator[None]:
         yield
     finally:
         sys.settrace(tracer)
+
+
+class Repetition:
+    """Blocks that do the same for things that are alike: if none of the user's code runs in one, Python tells nothing
+    of those that follow. See Note [What is not watched].
+    """
+
+    def __init__(self) -> None:
+        self._known: set[Hashable] = set()
+
+    @contextmanager
+    def of(self, kind: Callable[..., Hashable], *things: Any) -> Iterator[None]:
+        """A block for some things, of which ``kind`` gives all that decides what it runs."""
+        if capturing.tracer is None:
+            yield
+            return
+        key, before = kind(*things), capturing.users_code
+        with unwatched(key in self._known):
+            yield
+        if capturing.users_code == before:
+            self._known.add(key)
 
 
 def is_dynamic(number: Any) -> bool:

@@ -382,6 +382,17 @@ def _memory(size: float) -> float:
     return (XLA_RESULT + (XLA_UNCACHED if size > CACHED else 0.0)) * size
 
 
+def cost_of_rounds(rounds: int, types: Sequence[tuple[tuple[int, ...], np.dtype]]) -> Cost:
+    """The cost of a kernel that NumPy computes in so many calls, each of which reads all of its arguments.
+
+    >>> cost_of_rounds(2, [((8,), np.dtype("float32"))]).host < cost_of_rounds(3, [((8,), np.dtype("float32"))]).host
+    True
+    """
+    size = sum([math.prod(shape) * dtype.itemsize / 4 for shape, dtype in types])
+    xla = XLA_CALL + XLA_ARRAY * (len(types) + 1) + CHEAP.xla * rounds * size
+    return Cost(rounds * (HOST_CALL + CHEAP.host * size), xla, COMPILE + COMPILE_EQUATION * rounds)
+
+
 def memory_cost_of(aval: Any) -> float:
     """The nanoseconds that it takes XLA to write an array of this shape and dtype to new memory."""
     return _memory(_size(aval, {}))

@@ -185,7 +185,7 @@ def flat(function: Callable, *, own: bool = False) -> Callable:
 
     @wraps(function)
     def call(*values: Any) -> Any:
-        with unwatched() if own else nullcontext(), nullcontext() if FLAT_TRACES.off else jax.disable_jit():
+        with unwatched(own), nullcontext() if FLAT_TRACES.off else jax.disable_jit():
             return function(*values)
 
     call.own = own  # type: ignore[attr-defined]
