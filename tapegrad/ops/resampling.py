@@ -316,9 +316,12 @@ def _spread(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
     return windows.reshape(*before, length, *behind)
 
 
-def _run(positions: Any, length: Any) -> int:
+def _run(sampling: Sampling, positions: Any, length: Any) -> int:
     """The number of outputs, side by side, that read each element, where that is the same of all; 0 otherwise."""
-    if not isinstance(positions, np.ndarray) or len(positions) != 1 or not length or positions.size % length:
+    if not isinstance(positions, np.ndarray):  # of powers of two no position is rounded
+        runs = [run for run in (2, 4, 8) if sampling.size == length * run and sampling.scale in (None, run)]
+        return runs[0] if runs and sampling.kind.startswith("nearest") else 0
+    if len(positions) != 1 or not length or positions.size % length:
         return 0
     run = positions.size // length
     return run if run <= MOST_ALIKE and np.array_equal(positions[0], np.arange(positions.size) // run) else 0
@@ -337,7 +340,7 @@ def _spread_by_taps(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
         widths = [[one if i == axis else (0, 0, 0) for i in range(g.ndim)] for one in ends]
         return reduce(add, map(lax.pad, parts, [jnp.zeros((), g.dtype)] * len(parts), widths))
     total = jnp.zeros((*g.shape[:axis], length, *g.shape[axis + 1 :]), g.dtype)
-    run = _run(positions, length)
+    run = _run(sampling, positions, length)
     if run:
         size = g.shape[axis]
         return reduce(add, [lax.slice_in_dim(parts[0], tap, size, run, axis) for tap in range(run)], total)

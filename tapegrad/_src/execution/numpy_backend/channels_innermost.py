@@ -91,7 +91,7 @@ def windows_of(memory: np.ndarray, how: Rows) -> np.ndarray:
 
 def innermost(images: np.ndarray, memory: np.ndarray) -> None:
     """Put ``(images, channels, ...)`` into memory ``(images, ..., channels)``, some channels at a time."""
-    turned = np.moveaxis(images, 1, -1)
+    turned = images.transpose(0, *range(2, images.ndim), 1)
     for first in range(0, turned.shape[-1], STRIP):
         some = slice(first, first + STRIP)
         memory[..., some] = turned[..., some]
@@ -99,13 +99,14 @@ def innermost(images: np.ndarray, memory: np.ndarray) -> None:
 
 def outermost(memory: np.ndarray, images: np.ndarray) -> None:
     """The other way round: some elements of the images at a time."""
+    turned = memory.transpose(0, memory.ndim - 1, *range(1, memory.ndim - 1))
     if memory.ndim < 4:
-        images[...] = np.moveaxis(memory, -1, 1)
+        images[...] = turned
         return
     step = max(POSITIONS // max(prod(memory.shape[2:-1]), 1), 1)
     for first in range(0, memory.shape[1], step):
         some = slice(first, first + step)
-        images[:, :, some] = np.moveaxis(memory[:, some], -1, 1)
+        images[:, :, some] = turned[:, :, some]
 
 
 def laid_out(images: np.ndarray, how: Rows) -> Iterator[tuple[slice, np.ndarray]]:

@@ -2,11 +2,12 @@
 
 Note [Ways of a convolution]
 jax has one primitive for a convolution and for its two gradients. ``seen_in`` tells them apart, and says each by the
-convolution that it belongs to: which images, which windows. There are four ways that are made for some of them: tiles
-(Note [Winograd]), columns of all images, rows of windows, and planes that are swept, besides products of what all
-windows read (``windowed.py``), which can do all. Which one is taken is decided by figures that were measured, on one
-core of a Xeon (AVX-512, OpenBLAS), of the layers of residual nets and UNets: nanoseconds for each multiplication, for
-each element of what windows read, and for each one of the images and the results. No clock decides anything.
+convolution that it belongs to: which images, which windows. There are five ways that are made for some of them: tiles
+(Note [Winograd]), columns of all images, rows of windows, planes that are swept, and single places, besides products
+of what all windows read (``windowed.py``), which can do all. Which one is taken is decided by figures that were
+measured, on one core of a Xeon (AVX-512, OpenBLAS), of the layers of residual nets and UNets: nanoseconds for each
+multiplication, for each element of what windows read, and for each one of the images and the results. No clock decides
+anything.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Pairs = tuple[tuple[int, int], ...]
 FORWARD, IMAGES, KERNEL = "forward", "images", "kernel"
 """A convolution, the gradient of its images, and that of its kernel."""
 
-TILES, COLUMNS, ROWS, PLANES, ANY = "tiles", "columns", "rows", "planes", "any"
+TILES, COLUMNS, ROWS, PLANES, PLACES, ANY = "tiles", "columns", "rows", "planes", "places", "any"
 """The ways."""
 
 
@@ -104,7 +105,10 @@ def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
     if dtype.kind == "f" and dtype.itemsize >= 4 and not _is_product(seen):
         turned = windows * seen.outputs + prod(seen.images)
         if prod(seen.positions) <= FEW_WINDOWS and read <= MOST_COLUMNS:
-            yield Way(20e3 + is_wide * (0.0157 * products + 1.2 * read), COLUMNS)
+            yield Way(20e3 + is_wide * (0.0157 * products + 1.2 * read + 1.0 * turned), COLUMNS)
+        if is_apart(seen):
+            more = prod(seen.images) if seen.direction == IMAGES else 0
+            yield Way(20e3 + is_wide * (0.022 * products + 1.0 * read + 0.15 * more), PLACES)
         if not is_dense:
             rows = 0.0165 * products + 0.35 * read + 1.2 * turned + 2.5 * numbers
             yield Way(30e3 + is_wide * (rows + (0.5 * read if seen.direction == IMAGES else 0.0)), ROWS)
@@ -120,6 +124,13 @@ def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
     each, more = {FORWARD: (1, 0.8), IMAGES: (prod(seen.strides), 0.8), KERNEL: (1, 1.5)}[seen.direction]
     at_all = 0.0 if _is_product(seen) else more
     yield Way(10e3 + is_wide * (0.022 * products * each + at_all * read * each), ANY)
+
+
+def is_apart(seen: ConvolutionForm) -> bool:
+    """Tell whether windows are single elements of the images, with others between them that are not read."""
+    ends = zip(seen.images[2:], seen.positions, seen.strides, seen.padding, strict=True)
+    inside = all(low == 0 and step * (count - 1) < size for size, count, step, (low, _) in ends)
+    return inside and all(size == 1 for size in seen.width)
 
 
 def _is_product(seen: ConvolutionForm) -> bool:

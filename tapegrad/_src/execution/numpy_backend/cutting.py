@@ -10,10 +10,13 @@ What a strip computes is the same jaxpr with the number of its rows in place of 
 backwards (``Cutter``): for what a strip needs of a variable there is a *version* of it, cut along a dimension or whole,
 made by the rule for its equation (``CUTS``), which says along which dimensions the inputs are cut then. Sums along the
 dimension that is cut are *partial* ones: they are put together at the end, and what follows from them is computed once.
+What can't be cut along the first dimension is perhaps along the next, as batch norm along channels: then a strip has a
+copy of what it reads.
 
 The strips follow from the shapes alone, and each is computed by one thread. So the same bits come on any number of
-threads. They are those of the whole function, too, but where sums of strips are added, and where an approximation that
-``softmax`` tries first is given up (Note [Steady rows] in ``softmax.py``): by strips, in place of all at once.
+threads. They are those of the whole function, too, but where sums of strips are added, where BLAS has fewer sums to
+make at once and makes them in another order, and where an approximation that ``softmax`` tries first is given up (Note
+[Steady rows] in ``softmax.py``): by strips, in place of all at once.
 """
 
 from __future__ import annotations
@@ -45,6 +48,9 @@ ABREAST = 8
 
 WIDER = 2
 """A row so many times as large as a strip is cut itself, along the next dimension."""
+
+WANTED = 4
+"""Up to so many strips are made of what takes long enough, though its arrays are smaller."""
 
 
 class Uncut(Exception):
@@ -97,15 +103,19 @@ class Cut(NamedTuple):
             rows.
         rows: the number of rows of each strip, along the last of them.
         strips: what computes a strip, by its number of rows.
+        place: of the first of these dimensions, among those that are longer than 1.
     """
 
     lengths: tuple[int, ...]
     rows: list[int]
     strips: dict[int, Strip]
+    place: int
 
 
-def cut(closed: ClosedJaxpr) -> Cut | None:
+def cut(closed: ClosedJaxpr, wanted: int = 1) -> Cut | None:
     """The strips of a jaxpr that is ``inlined``; None if it has none, or they would not be worth it.
+
+    ``wanted``: how many there may be of smaller arrays than others are cut for.
 
     >>> import jax
     >>> x = jax.ShapeDtypeStruct((10_000, 256), "float32")
@@ -118,23 +128,30 @@ def cut(closed: ClosedJaxpr) -> Cut | None:
         return None
     if len(equations) == 1 and equations[0].primitive.name.startswith("reduce_"):
         return None  # it reads each number once, as quickly as memory gives them
-    for length in _lengths(closed.jaxpr):
+    largest = max([_bytes(one.aval) for one in (*closed.jaxpr.outvars, *closed.jaxpr.invars)], default=0)
+    target = min(TARGET, max(largest // min(wanted, WANTED), TARGET // WANTED))
+    for length, place in _lengths(closed.jaxpr, target):
         try:
-            return _along(closed, length)
+            return _along(closed, length, place, target)
         except Uncut:
             pass
     return None
 
 
-def _along(closed: ClosedJaxpr, length: int) -> Cut:
-    """The strips along dimensions of a length, and along the next ones, if that leaves too much in one."""
+def _along(closed: ClosedJaxpr, length: int, place: int, target: int) -> Cut:
+    """The strips along dimensions of a length, and along the next ones, if that leaves too much in one.
+
+    ``place``: of the first of them, among those that are longer than 1.
+    """
     lengths: tuple[int, ...] = (length,)
     above = None
-    strip = one_strip(closed, length, 1)
+    strip = one_strip(closed, length, 1, place)
     while True:
-        inside = _lengths(strip.jaxpr.jaxpr) if strip.largest > WIDER * TARGET and not strip.partial else []
+        inside = _lengths(strip.jaxpr.jaxpr, TARGET) if strip.largest > WIDER * TARGET and not strip.partial else []
         deeper = None
-        for one in inside:
+        for one, its_place in inside:
+            if place or its_place:
+                continue
             try:
                 deeper = one, nested(strip, one_strip(strip.jaxpr, one, 1))
                 break
@@ -144,14 +161,14 @@ def _along(closed: ClosedJaxpr, length: int) -> Cut:
             break
         above = strip
         lengths, strip = (*lengths, deeper[0]), deeper[1]
-    rows = _rows(lengths[-1], TARGET // max(strip.largest, 1))
+    rows = _rows(lengths[-1], target // max(strip.largest, 1))
     if len(rows) * math.prod(lengths[:-1]) < 2:
         raise Uncut
     strips = {}
     for count in dict.fromkeys(rows):
-        made = one_strip(closed if above is None else above.jaxpr, lengths[-1], count)
+        made = one_strip(closed if above is None else above.jaxpr, lengths[-1], count, place)
         strips[count] = made if above is None else nested(above, made)
-    return Cut(lengths, rows, strips)
+    return Cut(lengths, rows, strips, place)
 
 
 def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -220,22 +237,24 @@ def _rows(length: int, most: int) -> list[int]:
     return [each] * (count - 1) + [each + left]
 
 
-def _lengths(jaxpr: Jaxpr) -> list[int]:
-    """The lengths along which it may be cut: those of the largest result, and of the largest argument."""
+def _lengths(jaxpr: Jaxpr, target: int) -> list[tuple[int, int]]:
+    """The lengths along which it may be cut, and the places of the dimensions: those of the largest result, and of the
+    largest argument; their next ones behind."""
     atoms: tuple[Sequence[Any], ...] = jaxpr.outvars, (*jaxpr.invars, *jaxpr.constvars)
+    largest: list[Any] = [max([one.aval for one in some], key=_bytes, default=None) for some in atoms]
     lengths = []
-    for some in atoms:
-        avals: list[Any] = [one.aval for one in some]
-        aval: Any = max(avals, key=_bytes, default=None)
-        axis = None if aval is None else _leading(aval)
-        if axis is not None and _bytes(aval) > TARGET:
-            lengths.append(aval.shape[axis])
+    for place in (0, 1):
+        for aval in largest:
+            axis = None if aval is None or _bytes(aval) <= target else _leading(aval, place)
+            if axis is not None:
+                lengths.append((aval.shape[axis], place))
     return list(dict.fromkeys(lengths))
 
 
-def _leading(aval: Any) -> int | None:
-    """The first dimension that is longer than 1."""
-    return next((axis for axis, length in enumerate(aval.shape) if length != 1), None)
+def _leading(aval: Any, place: int = 0) -> int | None:
+    """The first dimension that is longer than 1, or the one so many places behind it."""
+    longer = [axis for axis, length in enumerate(aval.shape) if length != 1]
+    return longer[place] if place < len(longer) else None
 
 
 def _bytes(aval: Any) -> int:
@@ -257,18 +276,18 @@ def nested(outer: Strip, inner: Strip) -> Strip:
 # -- one strip ---------------------------------------------------------------------------------------------------------
 
 
-def one_strip(closed: ClosedJaxpr, length: int, rows: int) -> Strip:
-    """The computation of so many rows of so many.
+def one_strip(closed: ClosedJaxpr, length: int, rows: int, place: int = 0) -> Strip:
+    """The computation of so many rows of so many; ``place``: of their dimension, among those that are longer than 1.
 
     Raises:
         Uncut: the jaxpr is not row-wise.
     """
-    cutter = Cutter(closed, length, rows)
+    cutter = Cutter(closed, length, rows, place)
     results: list[Any] = []
     cuts: list[Any] = []
     outputs: list[Any] = list(closed.jaxpr.outvars)
     for atom in outputs:
-        axis = _leading(atom.aval)
+        axis = cutter.leading(atom.aval)
         version = None
         if axis is not None and atom.aval.shape[axis] == length and atom not in cutter.inputs:
             try:
@@ -318,9 +337,9 @@ class Cutter:
         largest: the bytes of the largest array of the strip that is cut.
     """
 
-    def __init__(self, closed: ClosedJaxpr, length: int, rows: int) -> None:
+    def __init__(self, closed: ClosedJaxpr, length: int, rows: int, place: int) -> None:
         jaxpr = closed.jaxpr
-        self.length, self.rows = length, rows
+        self.length, self.rows, self._place = length, rows, place
         self.inputs = {variable: index for index, variable in enumerate((*jaxpr.invars, *jaxpr.constvars))}
         self._made = {variable: equation for equation in jaxpr.eqns for variable in equation.outvars}
         self._versions: dict[tuple[Any, int | None], Any] = {}
@@ -336,6 +355,11 @@ class Cutter:
     def is_as_long(self, size: int) -> bool:
         """Tell whether a dimension has so many elements for each row, some at least."""
         return size > 0 and size % self.length == 0
+
+    def leading(self, aval: Any) -> int | None:
+        """The dimension along which an array is cut, if it is; that of an array of one dimension is the only one."""
+        axis = _leading(aval, self._place)
+        return axis if axis is not None or math.prod(aval.shape) != self.length else _leading(aval)
 
     def part(self, size: int) -> int:
         """The length in a strip of a dimension of this one."""
@@ -363,7 +387,7 @@ class Cutter:
         return known
 
     def _input(self, atom: Any, axis: int | None) -> None:
-        if axis is not None and axis != _leading(atom.aval):
+        if axis is not None and axis != self.leading(atom.aval):
             raise Uncut
         cut_at = None if axis is None else (axis, atom.aval.shape[axis] // self.length)
         self.sources.append(StripArgument(self.inputs[atom], (cut_at,)))
@@ -425,7 +449,7 @@ class Cutter:
         if ufunc is None:
             return False
         aval = equation.invars[0].aval
-        axis = _leading(aval)
+        axis = self.leading(aval)
         if axis is None or not self.is_as_long(aval.shape[axis]) or axis not in equation.params["axes"]:
             return False
         if aval.dtype.itemsize < 4 and ufunc is np.add:

@@ -22,6 +22,9 @@ from tapegrad._src.execution.state.threads import blas_alone, helpers
 MOST, EACH, SUMS = 32, 1e7, 1 << 23
 """The most shares, the least multiplications of each, and the most numbers of all sums together."""
 
+FEW, LEAST = 4, 3e6
+"""Up to so many shares may have fewer multiplications, but so many."""
+
 
 def shares(batch: int, multiplications: float, numbers: int = 0, least: int = 1) -> list[slice]:
     """The images of each share.
@@ -32,10 +35,11 @@ def shares(batch: int, multiplications: float, numbers: int = 0, least: int = 1)
         numbers: how many of them a sum has, if each share makes one.
         least: of how many images a share is at least.
 
-    >>> shares(8, 30e6)
+    >>> shares(8, 8e6)
     [slice(0, 4, None), slice(4, 8, None)]
     """
-    most = int(min(batch // least, multiplications / EACH, SUMS / numbers if numbers else MOST, MOST))
+    wanted = max(multiplications / EACH, min(multiplications / LEAST, FEW))
+    most = int(min(batch // least, wanted, SUMS / numbers if numbers else MOST, MOST))
     each = max(-(-batch // (1 << max(most, 1).bit_length() - 1)), 1)
     return [slice(first, min(first + each, batch)) for first in range(0, max(batch, 1), each)]
 

@@ -35,7 +35,8 @@ AT_ONCE = 10**6
 with AVX-512."""
 
 DEEP = 64
-"""From so many elements in a window on a product with what is given for it is quicker where that lies by columns."""
+"""From so many elements in a window on a product with what is given for it is quicker where that lies by columns: with
+AVX-512."""
 
 
 class Sweep(NamedTuple):
@@ -151,7 +152,7 @@ def swept_between(images: np.ndarray, results: np.ndarray, how: Any, otherwise: 
 def _between(images: np.ndarray, results: np.ndarray, how: Sweep) -> np.ndarray:
     """The sum over some images: ``(depth, outputs)``."""
     outputs, count = results.shape[1], min(how.padded[0], len(images))
-    if how.depth < DEEP:
+    if how.depth < DEEP or not multiplies_small():
         turned = np.zeros((count, outputs, how.rows, *how.lengths[1:]), images.dtype)
     else:
         turned = np.moveaxis(np.zeros((count, how.rows, *how.lengths[1:], outputs), images.dtype), -1, 1)

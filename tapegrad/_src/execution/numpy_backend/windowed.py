@@ -20,6 +20,7 @@ from tapegrad._src.execution.numpy_backend.convolutions import FORWARD, IMAGES, 
 from tapegrad._src.execution.numpy_backend.expression import Constant, Lambda, Name
 from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
 from tapegrad._src.execution.numpy_backend.operands import Operand, Unwritable, are_known, call, constant, rule
+from tapegrad._src.execution.numpy_backend.places import at_places, images_at_places, kernel_at_places
 from tapegrad._src.execution.numpy_backend.shapes import transposed
 from tapegrad._src.execution.numpy_backend.shares import shares, together
 from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
@@ -133,6 +134,9 @@ WAYS: dict[tuple[str, str], Callable] = {
     (convolutions.ROWS, FORWARD): by_rows,
     (convolutions.ROWS, IMAGES): images_by_rows,
     (convolutions.ROWS, KERNEL): kernel_by_rows,
+    (convolutions.PLACES, FORWARD): at_places,
+    (convolutions.PLACES, IMAGES): images_at_places,
+    (convolutions.PLACES, KERNEL): kernel_at_places,
     (convolutions.TILES, FORWARD): winograd,
     (convolutions.TILES, KERNEL): winograd_between,
 }

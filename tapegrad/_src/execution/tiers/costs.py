@@ -171,6 +171,18 @@ class Cost(NamedTuple):
 NOTHING = Cost(0.0, 0.0, 0.0)
 
 
+class Known(dict[int, float]):
+    """What equations before have made: the number of elements that the host has of it.
+
+    Attributes:
+        runs: of what is repeated, how many elements side by side are one, or are all there.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: dict[int, float] = {}
+
+
 def cost_of(jaxpr: Any, lengths: dict[str, int] | None = None) -> Cost:
     """The cost of a call of a kernel, whose jaxpr this is; ``lengths``: what its symbols are, if it has any.
 
@@ -198,9 +210,15 @@ def is_worth_strips(host: float) -> bool:
     return host >= WORTH and not STRIPS.off
 
 
-def by_strips(cost: Cost, strips: Sequence[Any], last: Sequence[Any], results: Sequence[tuple]) -> Cost:
-    """The cost of a kernel that the host runs by strips, on one core: on more of them XLA is quicker, too. See Note
-    [Strips] in ``numpy_backend/cutting.py``.
+SHARED = 0.5
+"""The part of the time that strips along channels take on two cores: XLA makes sums over all the rest on one."""
+
+
+def by_strips(
+    cost: Cost, strips: Sequence[Any], last: Sequence[Any], results: Sequence[tuple], is_shared: bool
+) -> Cost:
+    """The cost of a kernel that the host runs by strips, on one core: on more of them XLA is quicker, too, unless it
+    ``is_shared`` by NumPy alone. See Note [Strips] in ``numpy_backend/cutting.py``.
 
     Args:
         cost: what it costs otherwise.
@@ -210,9 +228,8 @@ def by_strips(cost: Cost, strips: Sequence[Any], last: Sequence[Any], results: S
     known = {id(one): equations_of(one, {}).host + STRIP for one in strips}
     sizes = [math.prod(shape) * dtype.itemsize / 4 for shape, dtype in results]
     memory = UNCACHED * sum([size for size in sizes if size > CACHED])
-    return cost._replace(
-        host=sum([known[id(one)] for one in strips]) + sum([equations_of(one, {}).host for one in last]) + memory
-    )
+    together = (sum([known[id(one)] for one in strips]) + memory) * (SHARED if is_shared else 1.0)
+    return cost._replace(host=together + sum([equations_of(one, {}).host for one in last]))
 
 
 def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
@@ -221,7 +238,7 @@ def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
     What lengths are that depend on symbols is put into ``lengths``, by their ``id``: most of them occur many times.
     """
     host = xla = compiling = 0.0
-    known: dict[int, float] = {}
+    known = Known()
     platforms: dict[int, Any] = {}
     same: dict[Any, Any] = {}
     equations = getattr(jaxpr, "jaxpr", jaxpr).eqns
@@ -272,8 +289,8 @@ def _branch(equation: Any, platforms: Any, lengths: dict[Any, int]) -> Cost:
     return Cost(named("host", "cpu").host, by_xla.xla, by_xla.compile)
 
 
-def _equation(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -> Cost:
-    """The cost of an equation; ``known``: of what equations before have made, how many elements the host has of it."""
+def _equation(equation: Any, lengths: dict[Any, int], known: Known) -> Cost:
+    """The cost of an equation; ``known``: what equations before have made."""
     name = equation.primitive.name
     inner = () if name in FIGURES else [one for value in equation.params.values() for one in jaxprs_in(value)]
     if inner:
@@ -293,7 +310,7 @@ def jaxprs_in(value: Any) -> list[Any]:
     return [one for one in several if hasattr(getattr(one, "jaxpr", one), "eqns")]
 
 
-def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -> Figures:
+def _elements(equation: Any, lengths: dict[Any, int], known: Known) -> Figures:
     """The cost of the elements that an equation reads and writes."""
     name, params = equation.primitive.name, equation.params
     sizes = [_size(aval, lengths) for aval in _avals(equation.invars)]
@@ -348,7 +365,7 @@ def _convolution(equation: Any, written: float, lengths: dict[Any, int]) -> Figu
 
 
 def _on_host(
-    equation: Any, sizes: list[float], written: float, lengths: dict[Any, int], known: dict[int, float]
+    equation: Any, sizes: list[float], written: float, lengths: dict[Any, int], known: Known
 ) -> tuple[float, float]:
     """The number of elements that the host reads or writes, whichever are more; and that of rows it computes one by
     one."""
@@ -358,10 +375,14 @@ def _on_host(
     makes, rows = written, 0.0
     if name == "broadcast_in_dim":
         makes = count = has[0] if has else 1.0
+        known.runs[id(equation.outvars[0])] = _repeated_run(equation, lengths)
     elif name in ELEMENTWISE and sum([size > 1 for size in has]) == 1:
         makes = count = max(has)
     elif name in ELEMENTWISE and any([1 < size < written for size in has]):
-        rows = written / max(_count(equation.outvars[0].aval.shape[-1:], lengths), 1)
+        shape = equation.outvars[0].aval.shape
+        repeated = [one for one, size in zip(equation.invars, has, strict=False) if 1 < size < written]
+        runs = [known.runs.get(id(one)) or _run(shape, one.aval.shape, lengths) for one in repeated]
+        rows = written / max(min(runs), 1)
     elif name == "reshape" and 1 < has[0] < written:  # of what is repeated: a copy
         rows = written / max(_count(equation.invars[0].aval.shape[-1:], lengths), 1)
     elif name in ("dynamic_slice", "pad") and written <= sizes[0]:  # a view, if it is no small part
@@ -371,6 +392,22 @@ def _on_host(
     for one in equation.outvars:
         known[id(one)] = makes
     return count, rows
+
+
+def _repeated_run(equation: Any, lengths: dict[Any, int]) -> float:
+    """The same of what a ``broadcast_in_dim`` makes; 0 if it repeats nothing yet."""
+    shape, axes = equation.params["shape"], equation.params["broadcast_dimensions"]
+    read = dict(zip(axes, equation.invars[0].aval.shape, strict=False))
+    before = tuple(read.get(axis, 1) for axis in range(len(shape)))
+    return 0.0 if before == shape else _run(shape, before, lengths)
+
+
+def _run(whole: Any, shape: Any, lengths: dict[Any, int]) -> float:
+    """The number of elements, side by side, for which one is repeated, so that there are as many as of ``whole``; or of
+    which all are there."""
+    single = [isinstance(size, int) and size == 1 for size in shape][::-1]
+    count = next((index for index, one in enumerate(single) if one != single[0]), len(single))
+    return _count(whole[len(whole) - count :], lengths)
 
 
 def _window(size: float) -> Figures:

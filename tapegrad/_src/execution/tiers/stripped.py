@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import ascontiguousarray
 
 from tapegrad._src.execution.numpy_backend.cutting import BEFORE, Cut, Cuts, Strip, StripArgument, cut, inlined
 from tapegrad._src.execution.numpy_backend.putting import multiplies, putting
@@ -26,6 +27,11 @@ from tapegrad._src.execution.tiers.host_trace import HostFunction
 from tapegrad._src.execution.tiers.settings import counters, unwritten
 
 helpers.around = lambda serve: quiet_context().run(serve)
+
+
+EACH, EACH_EQUATION = 100_000.0, 1_000.0
+"""About how many nanoseconds a strip takes at least, and more for each equation, if it has smaller arrays than others.
+"""
 
 
 class StripCall(NamedTuple):
@@ -77,7 +83,7 @@ class Stripped:
             self._sources += taken
         self._layout = _layout(results, first.results)
         strips = [cuts.strips[rows].jaxpr for rows in cuts.rows] * (len(self._calls) // len(cuts.rows))
-        self.cost = by_strips(function.cost, strips, last, whole)
+        self.cost = by_strips(function.cost, strips, last, whole, cuts.place > 0)
         self._helpless = self.cost.host >= function.cost.host and not partial and self._around is nullcontext
 
     def __call__(self, *arrays: Any) -> Any:
@@ -93,7 +99,7 @@ class Stripped:
         def work(number: int) -> None:
             function, sources, indices = calls[number]
             given = zip(read, sources, strict=False)
-            inputs = [x if at is None else x[at] if type(at) is tuple else at for x, at in given]
+            inputs = [x if at is None else ascontiguousarray(x[at]) if type(at) is tuple else at for x, at in given]
             function(*inputs, *[y[index] for y, index in zip(made, indices, strict=True)])
 
         with self._around():
@@ -169,7 +175,8 @@ def _layout(results: Sequence[Any], cuts: Sequence[Any]) -> list[int | None]:
 def stripped(function: HostFunction, closed: Any) -> Stripped | None:
     """A function of the host by strips; None if its jaxpr has none."""
     closed = inlined(closed)
-    cuts = cut(closed)
+    each = EACH + EACH_EQUATION * len(closed.jaxpr.eqns)
+    cuts = cut(closed, max(int(function.cost.host / each), 1))
     if cuts is None:
         return None
     numbers, converted = numbers_in(closed.jaxpr), []
