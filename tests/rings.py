@@ -43,6 +43,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 RINGS = ("first", "default", "full", "whole", "everything")
@@ -228,6 +229,7 @@ class Case(NamedTuple):
     said: str | None
 
 
+@cache
 def ring_of(case: Case) -> str:
     """The smallest ring that has the case.
 

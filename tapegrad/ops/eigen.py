@@ -19,13 +19,12 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad._src.caches import remembered
 from tapegrad._src.dispatch.nodes.operator import OperatorNode
 from tapegrad._src.execution.array_functions.host import innermost, is_traced, may_look, to_host
 from tapegrad._src.execution.data import dtypes
 from tapegrad._src.execution.data.devices import META
 from tapegrad._src.execution.kernels.deferred_checks import check_later
-from tapegrad._src.execution.kernels.kernel import Shaped
+from tapegrad._src.execution.kernels.kernel import Shaped, kernel_for
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.kinds import General, cast, conj, declaration, general
@@ -144,7 +143,7 @@ class Phased(General):
         if not any(defined[position] for position in self.vectors):
             return
         given = [grad for grad in grads if grad is not None]
-        independent = innermost(_test(type(self).independent, defined)(*given, *outputs))
+        independent = innermost(kernel_for(_test, type(self).independent, defined)(*given, *outputs))
         text = (
             f"{self.complaint} in the complex case are specified up to multiplication by e^{{i phi}}. The "
             f"specified loss function depends on this {self.consequence}"
@@ -159,7 +158,6 @@ def _dependent(independent: Any) -> Any:
     return ~independent
 
 
-@remembered("kernels")
 def _test(independent: Callable, defined: tuple[bool, ...]) -> Callable:
     """The kernel which says whether a loss is independent of all phases."""
 

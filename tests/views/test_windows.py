@@ -154,7 +154,8 @@ def test_offsets_share_a_kernel():
     kernel_for.cache.clear()
     for offset in range(7):
         read_window(value, (7, 1), (5,), (7,), offset)
-    assert [make for make, *_ in kernel_for.cache.recent] == [windows.reader]
+    made = [make for make, *_ in kernel_for.cache.recent if make is not windows.kernel_at]
+    assert made == [windows.reader]
 
 
 def test_a_box_needs_no_index_arrays():

@@ -19,8 +19,7 @@ class Programs:
     """The programs of a function, by their instructions, wanted results, and reused memory."""
 
     def __init__(self) -> None:
-        self._executables = Cache("compiled programs")
-        self._histories = Cache("compiled programs")
+        self._known = Cache("compiled programs")
 
     def of(
         self, capture: Capture, inputs: Sequence[Input], effects: SideEffects, sources: TensorSources,
@@ -34,7 +33,7 @@ class Programs:
         replaced = {position: slot for position, slot in replaced.items() if position not in held}
         code, numbers = capture.code, {i: one.of for i, one in enumerate(inputs) if is_number(one)}
         key = len(code), tuple(effects.slots), tuple(replaced.items()), tuple(numbers)
-        known: list[tuple[list[tuple], StepExecutable]] = self._executables.get(key) or self._executables.keep(key, [])
+        known: list[tuple[list[tuple], StepExecutable]] = self._known.get(key) or self._known.keep(key, [])
         before = next((one for one in known if one[0] == code), None)
         if before is not None:
             had = before[1].constants.items()
@@ -49,7 +48,7 @@ class Programs:
 
     def histories(self, executable: StepExecutable, new: Histories) -> Histories:
         """The histories that leave a call of a program: those of an earlier call, if they are the same."""
-        known: list[Histories] = self._histories.get(executable) or self._histories.keep(executable, [])
+        known: list[Histories] = self._known.get(executable) or self._known.keep(executable, [])
         before = next((one for one in known if one.joint.same(new.joint)), None)
         if before is None:
             known.append(new)

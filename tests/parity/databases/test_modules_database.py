@@ -12,6 +12,7 @@ import warnings
 import pytest
 import torch as pytorch
 from harness import flat_outputs
+from late_database import listed
 from modinfo import (
     BEYOND,
     ENTRIES,
@@ -32,12 +33,12 @@ from opinfo import tensor, translated
 
 import tapegrad
 
-RUN = [name for name in ENTRIES if name not in LEFT_OUT]
-MODES = [
+RUN = listed(lambda: [name for name in ENTRIES if name not in LEFT_OUT])
+MODES = listed(lambda: [
     (name, training)
     for name in RUN
     for training in ((True, False) if ENTRIES[name].train_and_eval_differ else (True,))
-]
+])  # fmt: skip
 
 
 def check(sample: Sample, second: bool = True) -> None:
@@ -121,7 +122,7 @@ def test_beyond_the_database(make):
     check(make())
 
 
-@pytest.mark.parametrize("name", [name for name in RUN if ENTRIES[name].module_error_inputs_func])
+@pytest.mark.parametrize("name", listed(lambda: [name for name in RUN if ENTRIES[name].module_error_inputs_func]))
 @pytest.mark.once("raises before anything is computed")
 def test_what_is_refused(name):
     for sample, early in wrong_samples_of(name):

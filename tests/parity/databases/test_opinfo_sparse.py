@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 import torch as pytorch
 from opinfo import counterpart
-from opinfo_sparse import LAYOUTS, attempt, disagreement, errors, op_db, ours, samples, seen_of
+from opinfo_sparse import LAYOUTS, all_entries, attempt, disagreement, errors, ours, samples, seen_of
 
 import tapegrad
 
@@ -48,7 +48,7 @@ COMPUTED = ("Expected result Tensor to be of format CSR", "empty_sparse_compress
 
 
 def entries(name):
-    return [entry for entry in op_db if entry.name == name]
+    return [entry for entry in all_entries() if entry.name == name]
 
 
 def of_layout(name, layout):

@@ -14,6 +14,7 @@ import opinfo
 import pytest
 import torch as pytorch
 from harness import flat_outputs, sentence
+from late_database import listed
 from opinfo import ENTRIES, counterpart, flat, translated
 from opinfo_exceptions import LEFT_OUT
 
@@ -61,7 +62,9 @@ def differentiable(entry: Any) -> Any:
     return next((dtype for dtype in kinds if dtype in entry.dtypes and dtype in backward), None)
 
 
-RUN = [name for name in ENTRIES if name not in {*LEFT_OUT, *WITHOUT_SAMPLES} and differentiable(ENTRIES[name])]
+RUN = listed(lambda: [
+    name for name in ENTRIES if name not in {*LEFT_OUT, *WITHOUT_SAMPLES} and differentiable(ENTRIES[name])
+])  # fmt: skip
 
 
 def copied(source: pytorch.Tensor, module: Any, device: str) -> Any:

@@ -19,15 +19,21 @@ from typing import Any
 import numpy as np
 import torch as pytorch
 from harness import flat_outputs, to_numpy
+from late_database import Database
 from opinfo import describe, flat, same_type, spread, substituted, tensor, translated, weights
 
 import tapegrad
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 
-ENTRIES = {info.name.removeprefix("nn."): info for info in module_db}
+def database() -> dict[str, Any]:
+    """PyTorch's entries by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_modules import module_db
+    return {info.name.removeprefix("nn."): info for info in module_db}
+
+
+ENTRIES = Database(database)
 """The database, by the names of the classes."""
 
 DOUBLE = pytorch.float64
@@ -109,7 +115,7 @@ def wrong_samples_of(name: str) -> list[tuple[Sample, bool]]:
         (Sample(name, (made.args, made.kwargs), (called.args, called.kwargs) if called else ((), {})), early)
         for error in found
         for made, called in [(error.module_error_input.constructor_input, error.module_error_input.forward_input)]
-        for early in [error.error_on == ModuleErrorEnum.CONSTRUCTION_ERROR]
+        for early in [error.error_on.name == "CONSTRUCTION_ERROR"]
     ]
 
 

@@ -15,17 +15,23 @@ from typing import Any
 
 import numpy as np
 import torch as pytorch
+from late_database import Database
 from opinfo import counterpart, seeded, tensor, translated
 
 import tapegrad
 from tapegrad.nested._internal.nested_tensor import NestedTensor
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from torch.testing._internal.opinfo.definitions.nested import njt_op_db
 
-ENTRIES = {entry.full_name: entry for entry in njt_op_db
-           if entry.supports_njt and not entry.name.startswith("jiterator")}  # fmt: skip
+def database() -> dict[str, Any]:
+    """PyTorch's entries for jagged tensors, by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.opinfo.definitions.nested import njt_op_db
+    return {entry.full_name: entry for entry in njt_op_db
+            if entry.supports_njt and not entry.name.startswith("jiterator")}  # fmt: skip
+
+
+ENTRIES = Database(database)
 WITHOUT_GRADIENTS = {"split_with_sizes": "PyTorch's process dies in its backward pass"}
 """The entries of which results alone are compared, and why."""
 

@@ -26,32 +26,38 @@ from typing import Any
 import numpy as np
 import torch as pytorch
 from harness import close, flat_outputs, to_numpy
+from late_database import Database
 from one_program import in_one_program
 from torch.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
+from torch.testing._utils import freeze_rng_state
 
 import tapegrad
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from torch.testing._internal import common_utils
-    from torch.testing._internal.common_methods_invocations import op_db
-    from torch.testing._internal.opinfo import core
-    from torch.testing._utils import freeze_rng_state
 
-
-def seeded(seed: int = common_utils.SEED) -> None:
+def seeded(seed: int = 1234) -> None:
     """What ``common_utils.set_rng_seed`` does for the CPU."""
     pytorch.default_generator.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed)
 
 
-# Before each sample the database seeds all devices there might be, and looks for the test that runs, both by writing
-# down the whole stack. That takes longer than what the sample is for.
-common_utils.set_rng_seed = seeded
-common_utils.extract_test_fn = core.extract_test_fn = lambda: None
+def database() -> dict[str, Any]:
+    """PyTorch's entries by name.
 
-ENTRIES = {".".join(filter(None, (entry.name, entry.variant_test_name))): entry for entry in op_db}
+    Before each sample they seed all devices there might be, and look for the test that runs, both by writing down the
+    whole stack. That takes longer than what the sample is for.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal import common_utils
+        from torch.testing._internal.common_methods_invocations import op_db
+        from torch.testing._internal.opinfo import core
+    common_utils.set_rng_seed = seeded
+    common_utils.extract_test_fn = core.extract_test_fn = lambda: None
+    return {".".join(filter(None, (entry.name, entry.variant_test_name))): entry for entry in op_db}
+
+
+ENTRIES = Database(database)
 """The database, by the names that ``OPERATORS.md`` and the tests use."""
 
 Account = dict[str, Any]

@@ -3,6 +3,8 @@
 An entry says for which layouts it has samples (``sample_inputs_sparse_coo`` and so on) and which inputs are errors.
 """
 
+import importlib
+import sys
 import unittest
 import warnings
 
@@ -10,8 +12,7 @@ import numpy as np
 import opinfo
 import torch as pytorch
 from harness import close
-from opinfo import counterpart, flat, op_db, translated
-from torch.testing._internal.opinfo.definitions import sparse as _definitions  # noqa: F401 - fills the database
+from opinfo import counterpart, flat, translated
 
 import tapegrad
 
@@ -171,9 +172,16 @@ def pattern(leaf):
     return numbers(ones).clip(max=1)
 
 
+def all_entries():
+    """PyTorch's entries, with those for sparse layouts."""
+    opinfo.ENTRIES.entries()
+    importlib.import_module("torch.testing._internal.opinfo.definitions.sparse")  # it fills the database
+    return sys.modules["torch.testing._internal.common_methods_invocations"].op_db
+
+
 def database():
     """The entries with samples for a sparse layout, and their layouts."""
-    for entry in op_db:
+    for entry in all_entries():
         for layout in LAYOUTS:
             if samples(entry, layout, pytorch.float64, False):
                 yield entry, layout

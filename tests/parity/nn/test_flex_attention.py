@@ -1,9 +1,10 @@
 """``torch.nn.attention``: causal masks by kind, masks by blocks, and scores that a function modifies."""
 
+import importlib
+
 import numpy as np
 import pytest
-import torch.nn.attention.bias
-import torch.nn.attention.flex_attention
+import torch
 from harness import attempt
 from transcripts import MODULES
 
@@ -21,7 +22,9 @@ TABLE = DATA.normal(size=(4, 5, 7))
 
 @pytest.fixture(autouse=True)
 def uncompiled(monkeypatch):
-    monkeypatch.setattr(torch.nn.attention.flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
+    importlib.import_module("torch.nn.attention.bias")  # with Dynamo, which takes long
+    flex = importlib.import_module("torch.nn.attention.flex_attention")
+    monkeypatch.setattr(flex, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
 
 
 # Causal masks ---------------------------------------------------------------------------------------------------------
@@ -112,7 +115,7 @@ def flexed(module, score="none", mask=None, **settings):
     return [out.numpy(), aux.lse.numpy()]
 
 
-CASES = [{"score": score} for score in modifications(torch)] + [{"mask": mask} for mask in masks(torch)]
+CASES = [{"score": score} for score in modifications(tapegrad)] + [{"mask": mask} for mask in masks(tapegrad)]
 CASES += [{"score": "relative", "mask": "causal", "enable_gqa": True, "scale": 0.3}]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from harness import agree
-from torch.testing._internal.common_optimizers import optim_db
+from late_database import listed
 
 import tapegrad
 from tapegrad._src.execution.tiers.xla_copies import xla_copy
@@ -22,12 +22,23 @@ from tapegrad._src.tensor.tensor import value_of
 
 pytestmark = pytest.mark.parity
 
-CASES = [
-    pytest.param(info.optim_cls.__name__, given.kwargs, id=f"{info.optim_cls.__name__}-{given.desc}-{number}")
-    for info in optim_db
-    for number, given in enumerate(info.optim_inputs_func(device="cpu"))
-    if info.optim_cls.__name__ != "SparseAdam"
-]
+
+def database():
+    """PyTorch's optimizers, each with options."""
+    return importlib.import_module("torch.testing._internal.common_optimizers").optim_db
+
+
+def cases():
+    """The classes and options that are compared, and what they are called."""
+    return [
+        (info.optim_cls.__name__, given.kwargs, f"{info.optim_cls.__name__}-{given.desc}-{number}")
+        for info in database()
+        for number, given in enumerate(info.optim_inputs_func(device="cpu"))
+        if info.optim_cls.__name__ != "SparseAdam"
+    ]
+
+
+CASES = [pytest.param(*case, id=name) for *case, name in listed(cases)]
 STEPS = 100
 
 BEYOND = {"Optax": "interop/test_optax.py"}
@@ -40,7 +51,7 @@ def without_oracle(namespace):
     names = {one.__name__ for one in classes if issubclass(one, tapegrad.optim.Optimizer)} - {"Optimizer"}
     tests = Path(__file__).parents[2]
     others = {name for name, file in BEYOND.items() if f"optim.{name}(" in (tests / file).read_text()}
-    return sorted(names - {info.optim_cls.__name__ for info in optim_db} - others)
+    return sorted(names - {info.optim_cls.__name__ for info in database()} - others)
 
 
 def test_every_optimizer_has_an_oracle():

@@ -17,14 +17,11 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad._src.caches import Cache
-from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
 from tapegrad._src.execution.state.threads import helpers
 from tapegrad._src.execution.tiers.entry import quietly
 from tapegrad._src.execution.tiers.host_trace import WIDE
 from tapegrad._src.tape.modes import thread
-
-_updates = Cache("kernels")
 
 
 def run_update(rule: Callable, options: tuple[bool, ...], arrays: list[Any], numbers: tuple[float, ...]) -> Any:
@@ -36,16 +33,15 @@ def run_update(rule: Callable, options: tuple[bool, ...], arrays: list[Any], num
         arrays: the parameters, their gradients and states, of one shape and dtype.
         numbers: what they take last.
     """
-    first = arrays[0]
-    key = rule, options, first.shape, first.dtype, thread.modes.without
-    run = _updates.recent.get(key) or _updates.get(key)
-    if run is None:
-        arguments = [(first.shape, first.dtype)] * len(arrays) + [float] * len(numbers)
-        kernel = Kernel(
-            lambda *values: rule(*options, *values), name=rule.__name__, wide=first.dtype in WIDE, arguments=arguments
-        )
-        run = _updates.keep(key, kernel.dispatcher())
-    return run(*arrays, *numbers)
+    one, counts = (arrays[0].shape, arrays[0].dtype), (len(arrays), len(numbers))
+    return kernel_for(_update, rule, options, one, counts, thread.modes.without)(*arrays, *numbers)
+
+
+def _update(rule: Callable, options: tuple[bool, ...], one: tuple, counts: tuple[int, int], _: Any) -> Callable:
+    arguments = [one] * counts[0] + [float] * counts[1]
+    wide = one[1] in WIDE
+    kernel = Kernel(lambda *values: rule(*options, *values), name=rule.__name__, wide=wide, arguments=arguments)
+    return kernel.dispatcher()
 
 
 def descent(maximize: bool, decays: bool, p: Any, grad: Any, decay: Any, step: Any) -> Any:

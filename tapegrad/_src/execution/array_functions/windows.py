@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad._src.caches import remembered, tabulated
+from tapegrad._src.caches import tabulated
 from tapegrad._src.execution.array_functions.bits import reinterpreted
 from tapegrad._src.execution.data.boxes import box_form, divided, read_box, write_box
 from tapegrad._src.execution.data.opaque import Meta
@@ -174,12 +174,11 @@ def _writing(window: Window, memory_strides: Ints, box: str, reuse: bool = False
     return Kernel(write, name="write_window", wide=wide, reuse=reuse)
 
 
-@remembered("kernels", nbytes=512)
 def kernel_at(
     make: Callable, memory_shape: Ints, memory_strides: Ints, shape: Ints, strides: Ints, memory: np.dtype,
     dtype: np.dtype, view_bits: int, offset: int,
 ) -> Callable:  # fmt: skip
-    """The reader or writer for a window that begins at an offset: one look-up."""
+    """The reader or writer for a window that begins at an offset. ``kernel_for`` remembers it: one look-up."""
     window = Window(shape, strides, memory, dtype, view_bits)
     box = window.box_form(memory_shape, memory_strides, offset)
     return kernel_for(make, window, memory_shape, memory_strides, box)
@@ -203,7 +202,8 @@ def read_window(
         copied = read_at_once(value, memory_strides, shape, strides, offset, dtype)
         if copied is not None:
             return copied
-    read = kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, view_bits, offset)
+    sizes = value.shape, memory_strides, shape, strides
+    read = kernel_for(kernel_at, reader, *sizes, memory, dtype or memory, view_bits, offset)
     return dispatched(read, value, offset)
 
 
@@ -226,7 +226,7 @@ def write_window(
     over = holder is not None and is_here(value) and is_here(shown)
     make = overwriter if over else writer
     sizes = value.shape, memory_strides, shown.shape, strides
-    write = kernel_at(make, *sizes, memory, dtype or memory, view_bits, offset)
+    write = kernel_for(kernel_at, make, *sizes, memory, dtype or memory, view_bits, offset)
     return write(holder, value, shown, offset) if over else dispatched(write, value, shown, offset)
 
 

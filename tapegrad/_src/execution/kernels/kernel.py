@@ -38,7 +38,7 @@ from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, SYMBOL, out_of_mem
 from tapegrad._src.execution.data.values import NUMBERS, DeferredValue, Traced, aval, materialized
 from tapegrad._src.execution.recording.capturing import capturing, unwatched
 from tapegrad._src.execution.recording.execution_mode import is_recording
-from tapegrad._src.execution.recording.recorded_call import Call
+from tapegrad._src.execution.recording.recorded_call import Call, recorders
 from tapegrad._src.execution.tiers.entry import is_concrete, quietly, quietly_with
 from tapegrad._src.execution.tiers.host_trace import WIDE, Trace, is_own
 from tapegrad._src.execution.tiers.settings import Tier, hosted
@@ -392,16 +392,14 @@ def is_here(value: Any) -> bool:
 
 
 _add = Shaped(jnp.add, name="accumulate")
-_sums = Cache("recorders")
-_recent_sums = _sums.recent
-"""Functions that record the sum of two deferred values, by their ``Aval``."""
+_recent_recorders = recorders.recent
 
 
 def add_values(left: Any, right: Any) -> Any:
     """The sum of two values of one shape and dtype: how gradients accumulate."""
     if type(left) is DeferredValue and type(right) is DeferredValue and thread.modes.deferred:
         key = left.aval, right.aval
-        record = _sums.get(key) or _sums.keep(key, _add.of(left).call_for((left, right)).record)
+        record = recorders.get(key) or recorders.keep(key, _add.of(left).call_for((left, right)).record)
         return record(left, right)
     if type(left) is type(right) is np.ndarray and left.shape == right.shape and not is_recording():
         return host_sum(left, right)
@@ -425,7 +423,7 @@ def host_sum(left: np.ndarray, right: np.ndarray, into: Any = ...) -> np.ndarray
 def record_sum(left: Any, right: Any) -> Any:
     """``add_values`` in deferred mode: the sums that were recorded before are found by one look-up."""
     try:
-        record = _recent_sums[left.aval, right.aval]
+        record = _recent_recorders[left.aval, right.aval]
     except (KeyError, AttributeError):
         return add_values(left, right)
     return record(left, right)

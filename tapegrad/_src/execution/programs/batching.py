@@ -32,7 +32,7 @@ from jax import lax
 from tapegrad._src.caches import EXECUTABLE, remembered
 from tapegrad._src.execution.data.devices import jitted
 from tapegrad._src.execution.data.values import NUMBERS, Aval, aval, quiet_numbers
-from tapegrad._src.execution.kernels.kernel import scoped
+from tapegrad._src.execution.kernels.kernel import kernel_for, scoped
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.tape.mechanisms import BATCHING
 
@@ -161,7 +161,6 @@ def _filled(known: Aval, size: int, parts: list) -> Any:
     return jnp.concatenate([*parts, rest])
 
 
-@remembered("kernels", nbytes=EXECUTABLE)
 def unpacking(wide: bool) -> Callable:
     """The function that makes arrays of the rows of a table, ``CHUNK`` of them, from one on."""
 
@@ -320,7 +319,7 @@ class Batched:
         sizes = tuple(_rounded(table.size + _longest(branches, i)) for i, table in enumerate(tables))
         wide = any(branch.call.kernel.wide for branch in branches)
         self._machine = machine(tuple(branches), sizes, tuple(layout.tables), wide)
-        self._unpack = unpacking(wide)
+        self._unpack = kernel_for(unpacking, wide)
 
     def run(self, inputs: Sequence[Any]) -> dict[int, Any]:
         """The results that are wanted, by slot."""

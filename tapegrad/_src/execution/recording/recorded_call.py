@@ -49,7 +49,7 @@ class Call:
     @property
     def record(self) -> Callable:
         """``record(*values)`` appends the instruction to the thread's program and gives its results."""
-        return _recorders.get(self) or _recorders.keep(self, recorder(self, self.arity))
+        return recorders.get(self) or recorders.keep(self, recorder(self, self.arity))
 
     def run(self, *arrays: Any) -> tuple:
         """The results, computed now."""
@@ -94,8 +94,9 @@ class Call:
         raise error
 
 
-_recorders = Cache("recorders")
-"""Functions that record each call. Elsewhere a call would hold itself, and the kernel with what was compiled."""
+recorders = Cache("recorders")
+"""Functions that record each call; and those of a sum, by the two ``Aval``. Elsewhere a call would hold itself,
+and the kernel with what was compiled."""
 
 
 def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from tapegrad._src.caches import tabulated
 from tapegrad._src.execution.data.dtypes import dtype, get_default_dtype
 from tapegrad._src.execution.numpy_backend.operands import along_rows
 from tapegrad._src.tape import kept
@@ -160,18 +159,13 @@ def outlined(value: Any) -> str:
 
 def circumstances() -> str:
     """The circumstances that decide, too, how a kernel is traced."""
-    return _said_of(get_default_dtype(), *_configured(jax.config), *written_without())
+    return repr((get_default_dtype(), *_configured(jax.config), *written_without()))
 
 
 _configured = attrgetter(
     "jax_default_matmul_precision", "jax_numpy_dtype_promotion", "jax_numpy_rank_promotion",
     "jax_threefry_partitionable", "jax_default_prng_impl",
 )  # fmt: skip
-
-
-@tabulated(64)
-def _said_of(*values: Any) -> str:
-    return repr(values)
 
 
 class ShippedEntry:
