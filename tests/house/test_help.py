@@ -259,9 +259,9 @@ def classes_with_pytorchs_names():
     """The classes that stand in a room of ours and say the module that PyTorch has them in: doctest passes them by."""
     for name, module in sorted(sys.modules.items()):
         for item in list(vars(module).values()) if name.startswith("tapegrad._src") else ():
-            if isinstance(item, type) and item.__module__ in NAMED:
-                if any(getattr(method, "__module__", "") == name for method in vars(item).values()):
-                    yield item, module
+            named = isinstance(item, type) and item.__module__ in NAMED
+            if named and any(getattr(method, "__module__", "") == name for method in vars(item).values()):
+                yield item, module
 
 
 NAMED = {"tapegrad", *(f"tapegrad.{name}" for name in ("_C", "storage", "utils.hooks", "utils._pytree", "overrides"))}
