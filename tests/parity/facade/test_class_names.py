@@ -12,11 +12,11 @@ torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.parity, pytest.mark.once("classes are looked at")]
 
 NAMES = [
-    *"Event Generator Size Stream SymBool SymFloat SymInt Tensor TypedStorage UntypedStorage device dtype".split(),
-    *"finfo iinfo layout memory_format nn.Parameter nn.Module optim.SGD autograd.Function".split(),
-    *"overrides.TorchFunctionMode return_types.max return_types.linalg_svd utils.hooks.RemovableHandle".split(),
-    *"utils._pytree.TreeSpec distributions.Normal".split(),
-]
+    "Event", "Generator", "Size", "Stream", "SymBool", "SymFloat", "SymInt", "Tensor", "TypedStorage", "UntypedStorage",
+    "device", "dtype", "finfo", "iinfo", "layout", "memory_format", "nn.Parameter", "nn.Module", "optim.SGD",
+    "autograd.Function", "overrides.TorchFunctionMode", "return_types.max", "return_types.linalg_svd",
+    "utils.hooks.RemovableHandle", "utils._pytree.TreeSpec", "distributions.Normal",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
