@@ -3,6 +3,8 @@
 import abc
 import collections
 import dataclasses
+import functools
+import logging
 import typing
 import weakref
 
@@ -642,3 +644,48 @@ def isinstance_replaced(compile):
         return x * 2 if isinstance(x.jax(), float) else x * 3
 
     return lambda n: step(regression(n)[0]), None
+
+
+@program("a logger whose level is asked for, and one that warns once")
+def logger_asked(compile):
+    logger = logging.getLogger("attacks_objects")
+    logger.setLevel(20)
+    logger.disabled, logger.extra = False, []
+
+    @functools.lru_cache(None)
+    def warn_once(logger, text):
+        logger.extra.append(text)
+
+    @compile
+    def step(x):
+        warn_once(logger, "it is so")
+        y = x * 2 if logger.level < 25 else x * 3
+        return y if not logger.disabled else -y
+
+    def call(n):
+        if n % 4 == 3:
+            logger.setLevel(30 - (n % 8))
+        logger.disabled = n > 9
+        return step(X), logger.level
+
+    return call, logger.extra
+
+
+@program("a logger that logs")
+def logger_logs(compile):
+    logger, told = logging.getLogger("attacks_objects.2"), []
+    logger.propagate = False
+    logger.handlers[:] = [handler := logging.Handler()]
+    handler.emit = lambda record: told.append(record.getMessage())
+
+    @compile
+    def step(x):
+        if logger.isEnabledFor(30):
+            logger.warning("it goes on")
+        return x * 2
+
+    def call(n):
+        logger.setLevel(30 if n % 6 < 4 else 40)
+        return step(X)
+
+    return call, told

@@ -123,7 +123,7 @@ class Results:
         if number is not None:
             if number in self._open:
                 self.obstacle = "it returns what contains itself"
-            return TreeSpec(Again, number, ())  # type: ignore[arg-type]
+            return TreeSpec(Again, number, ())
         parts = _parts_of(thing) if depth < DEEPEST else None
         if parts is None or (type(parts[0]) is Attributes and self._was_there([thing])):
             leaves.append(thing)
@@ -206,7 +206,8 @@ def _made(tree: TreeSpec, leaves: Iterator, nodes: list[Any]) -> Any:
         return next(leaves)
     if cls is Again:
         return nodes[context]
-    number, made = len(nodes), None
+    number = len(nodes)
+    made: Any = None
     if type(context) is Attributes:
         made = object.__new__(cls)
     elif cls in _FILLED:

@@ -28,6 +28,7 @@ import enum
 import fractions
 import functools
 import gc
+import logging
 import math
 import os
 import re
@@ -678,7 +679,7 @@ class Reachable:
             yield from self._of_ours(thing, name)
             if is_a(thing, _CONTAINERS):
                 yield from self._items(thing, name)
-        elif is_namespace(cls):
+        elif is_namespace(cls) or cls is logging.Logger:  # whose methods are judged when they are called
             yield from self._attributes(thing, name)
         elif thing is os.environ and type(data := inside_of(thing).get("_data")) is dict:
             yield from self._items(data, name)
