@@ -23,7 +23,7 @@ from tapegrad._src.bindings.fused_update import (
     spec_of,
 )
 from tapegrad._src.execution.array_functions.host import to_host
-from tapegrad._src.execution.array_functions.updates import IN_PLACE, InPlace, run_update
+from tapegrad._src.execution.array_functions.updates import IN_PLACE, PlacedUpdate, run_update
 from tapegrad._src.functions.construction import tensor
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.tensor import Tensor, value_of, version_of
@@ -135,14 +135,14 @@ class FusedParameters:
         for name, number in self.numbers.items():
             number.give(numbers[name])
 
-    def opened(self, grads: list[Tensor], update: Update, numbers: dict[str, float]) -> InPlace:
+    def opened(self, grads: list[Tensor], update: Update, numbers: dict[str, float]) -> PlacedUpdate:
         """The update of one parameter in place, which the caller runs at once: it counts as having been made."""
         gradient = np.ascontiguousarray(host_value_of(self.of(grads)[0]))
         rows = [self.row, *self.rows.values()]
         written = [row.written(writes) for row, writes in zip(rows, update.writes, strict=True)]
         for name, number in self.numbers.items():
             number.give(numbers[name])
-        return InPlace(update.rule, update.options, update.numbers, written, gradient)
+        return PlacedUpdate(update.rule, update.options, update.numbers, written, gradient)
 
     def update(self, gradient: np.ndarray, update: Callable[[Tensor, Tensor, dict[str, Any]], None]) -> None:
         """Update by a function of a tensor, its gradient and its state."""
@@ -200,7 +200,7 @@ class Partition:
         )
 
     def _sizes_of(self, given: Given) -> list[int]:
-        """How much is in the states of those that are updated alone: some begin with their first update."""
+        """The sizes of the states of those that are updated alone: some begin with their first update."""
         return [len(given.states[i]) for i in self._others]
 
     def others_of(self, given: Given) -> Given:
@@ -234,7 +234,7 @@ def _can_join(item: Any) -> bool:
 def _large_of(
     given: Given, places: list[int], fused: Callable[[FusedParameters], Update | None]
 ) -> tuple[list[FusedParameters], list[int]]:
-    """Of parameters at some places those that can be updated in place, and the places of the others."""
+    """The parameters among those at some places that can be updated in place, and the places of the others."""
     large, others = [], []
     owners = Counter(id(p._storage) for p in given.params if p._storage is not None)
     for i in places:

@@ -4,8 +4,8 @@ They compute what the ``update`` of the optimizer does call by call, in the same
 Numbers of a step, as its learning rate, are arguments; what is left out of a formula makes another kernel.
 
 Note [Updates in place]
-A large parameter needs no others beside it: the same formulas are computed by NumPy in its own memory, in pieces of
-``PIECE`` elements, which stay in the cache from the first operation to the last. The pieces of all large parameters of
+A large parameter needs no others beside it: the same formulas are computed by NumPy in its own memory, in strips of
+``STRIP`` elements, which stay in the cache from the first operation to the last. The strips of all large parameters of
 a group are one list, of which several threads take (Note [Threads that help] in ``state/threads.py``).
 """
 
@@ -78,15 +78,15 @@ def _direction(maximize: bool, decays: bool, p: Any, grad: Any, decay: Any) -> A
 
 # -- in place ----------------------------------------------------------------------------------------------------------
 
-PIECE = 1 << 17
-"""The number of elements of a piece."""
+STRIP = 1 << 17
+"""The number of elements of a strip."""
 
 SHARED = 100_000
-"""How many elements pieces have on average, if several threads compute them: where operations are shorter, threads wait
-for the interpreter longer than they compute."""
+"""The least average number of elements of strips that several threads compute: where operations are shorter, threads
+wait for the interpreter longer than they compute."""
 
 
-class InPlace(NamedTuple):
+class PlacedUpdate(NamedTuple):
     """An update of one parameter. See Note [Updates in place].
 
     Attributes:
@@ -102,31 +102,31 @@ class InPlace(NamedTuple):
     gradient: np.ndarray
 
 
-def run_in_place(updates: Sequence[InPlace]) -> None:
+def run_in_place(updates: Sequence[PlacedUpdate]) -> None:
     """Update parameters, whose memory nobody else has, but for other gradients: they are taken as they were before."""
     written = {id(array) for one in updates for array in one.written}
     updates = [
         one._replace(gradient=one.gradient.copy()) if {id(one.gradient), id(one.gradient.base)} & written else one
         for one in updates
     ]
-    pieces = [
-        (IN_PLACE[one.rule], one, flat, slice(start, start + PIECE))
+    strips = [
+        (IN_PLACE[one.rule], one, flat, slice(start, start + STRIP))
         for one in updates
         for flat in [[array.reshape(-1) for array in (one.gradient, *one.written)]]
-        for start in range(0, flat[0].size, PIECE)
+        for start in range(0, flat[0].size, STRIP)
     ]
 
     def work(number: int) -> None:
-        function, one, flat, where = pieces[number]
+        function, one, flat, where = strips[number]
         gradient, *written = [array[where] for array in flat]
         function(*one.options, gradient, *written, *[np.empty_like(gradient) for _ in range(3)], *one.numbers)
 
-    if sum([one.gradient.size for one in updates]) >= SHARED * len(pieces):
-        quietly(helpers.run, work, len(pieces))
+    if sum([one.gradient.size for one in updates]) >= SHARED * len(strips):
+        quietly(helpers.run, work, len(strips))
         return
 
     def alone() -> None:
-        for number in range(len(pieces)):
+        for number in range(len(strips)):
             work(number)
 
     quietly(alone)

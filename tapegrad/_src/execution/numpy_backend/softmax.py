@@ -179,8 +179,8 @@ def _logarithms(x: np.ndarray) -> np.ndarray:
 
 
 SMALL, NEAR = 16, -1
-"""To take less than ``SMALL`` off a float32 moves it by 4.8e-7 at most: too much of a logarithm above ``NEAR``. Those
-of sums over two thousand classes are 7 to 9."""
+"""To take less than ``SMALL`` off a float32 moves it by 4.8e-7 at most: too much of a logarithm above ``NEAR``. Sums
+over two thousand classes have logarithms of 7 to 9."""
 
 
 @_by_matrix
