@@ -462,7 +462,7 @@ class PerParameter(Optimizer):
             known, others = None, given
         if others.params:
             for p, grad, state in zip(*others, strict=True):
-                with repetition.of(_kind, p, grad, state):
+                with repetition.of(_likeness, p, grad, state):
                     self._update_one(p, grad, state, group)
         for joined in () if known is None else known.joined:
             self._update_fused(joined, given.grads, group)
@@ -489,7 +489,7 @@ class PerParameter(Optimizer):
         for i in begun:
             states[i] = {}
         for i in begun if self.begins else ():
-            with repetition.of(_kind, params[i], None, states[i]):
+            with repetition.of(_likeness, params[i], None, states[i]):
                 self.begin(params[i], group, states[i])
         return Given(params, grads, states), begun
 
@@ -576,7 +576,7 @@ class PerParameter(Optimizer):
         return tensor(value, dtype=_get_scalar_dtype(group.get("fused")), device=p.device if with_p else "cpu")
 
 
-def _kind(p: Tensor, grad: Any, state: dict[str, Any]) -> Hashable:
+def _likeness(p: Tensor, grad: Any, state: dict[str, Any]) -> Hashable:
     """All that decides which code updates a parameter, among those of a group."""
     inside = ((name, item if type(item) in (bool, int, float) else type(item)) for name, item in state.items())
     return type(p), p._spec, type(grad), getattr(grad, "_spec", None), tuple(inside)

@@ -94,14 +94,14 @@ def _finder(bad: Callable, settings: tuple, shape: tuple[int, ...], dtype: np.dt
         number = numbers.reshape(-1)[jnp.minimum(index, which.size - 1)].astype(jnp.int64) if whole else jnp.int64(0)
         return jnp.where(index < which.size, jnp.stack([index.astype(jnp.int64) + 1, number]), 0)
 
-    def found(x: np.ndarray) -> np.ndarray:
+    def look_for(x: np.ndarray) -> np.ndarray:
         finding = first_bad(x, bad, settings)
         if finding is None:
             return np.zeros(2, np.int64)
         number = (finding.number + (1 << 63)) % (1 << 64) - (1 << 63)  # as of XLA's 64 bits
         return np.array([finding.element + 1, number], np.int64)
 
-    return kernel_of(find, found, "check", [(shape, dtype)], (2,))
+    return kernel_of(find, look_for, "check", [(shape, dtype)], (2,))
 
 
 def kernel_of(
