@@ -28,7 +28,7 @@ from tapegrad._src.execution.data.values import Traced, materialized
 from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
 from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.execution.tiers.costs import cost_of_rounds
-from tapegrad._src.execution.tiers.host_trace import HostFunction
+from tapegrad._src.execution.tiers.host_trace import HostFunction, Results
 from tapegrad._src.tape.positions import Position, at, explain, here
 
 INDEX = np.dtype(np.int64)
@@ -108,7 +108,8 @@ def kernel_of(
     function: Callable, on_host: Callable, name: str, types: Sequence[tuple], shape: tuple[int, ...]
 ) -> Kernel:
     """The kernel of a function that the host computes by another, so that no captured call waits for a trace."""
-    cost, results = cost_of_rounds(CHECKING, types), ([(shape, INDEX)], True)
+    cost = cost_of_rounds(CHECKING, types)
+    results: Results = [(shape, INDEX)], True
     written = HostFunction(on_host, cost, tuple([dtype for _, dtype in types]), results)
     return Kernel(function, name=name, wide=True, arguments=types, known=lambda: written)
 
