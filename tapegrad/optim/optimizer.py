@@ -456,7 +456,7 @@ class PerParameter(Optimizer):
             how it was parted now.
         """
         together, repetition = self.is_elementwise and may_join(), Repetition()
-        given, begun = self._given(group, attrgetter("_grad" if together else "grad"), repetition)
+        given, begun = self._given(group, attrgetter("_grad" if together else "grad"))
         if together and len(given.params) >= FEWEST:
             if known is None or not known.is_of(given):
                 known = Partition(given, partial(self._fused, group=group))
@@ -465,7 +465,7 @@ class PerParameter(Optimizer):
             known, others = None, given
         if others.params:
             for p, grad, state in zip(*others, strict=True):
-                with repetition.of(_kind, p, grad, state):
+                with repetition.of(_likeness, p, grad, state):
                     self._update_one(p, grad, state, group)
         if known is not None:
             for joined in known.joined:
@@ -475,9 +475,7 @@ class PerParameter(Optimizer):
             self.state.update((given.params[i], given.states[i]) for i in begun if given.states[i])
         return known
 
-    def _given(
-        self, group: dict[str, Any], gradient: Callable[[Tensor], Any], repetition: Repetition
-    ) -> tuple[Given, list[int]]:
+    def _given(self, group: dict[str, Any], gradient: Callable[[Tensor], Any]) -> tuple[Given, list[int]]:
         """The parameters of a group that have gradients, and the places of those whose state has just begun."""
         params: list[Tensor] = group["params"]
         grads = list(map(gradient, params))
@@ -493,8 +491,9 @@ class PerParameter(Optimizer):
         begun = [] if all(states) else [i for i, state in enumerate(states) if not state]
         for i in begun:
             states[i] = {}
+        repetition = Repetition()
         for i in begun if self.begins else ():
-            with repetition.of(_kind, params[i], None, states[i]):
+            with repetition.of(_likeness, params[i], None, states[i]):
                 self.begin(params[i], group, states[i])
         return Given(params, grads, states), begun
 
@@ -603,10 +602,12 @@ class PerParameter(Optimizer):
         return tensor(value, dtype=_get_scalar_dtype(group.get("fused")), device=p.device if with_p else "cpu")
 
 
-def _kind(p: Tensor, grad: Any, state: dict[str, Any]) -> Hashable:
-    """All that decides which code updates a parameter, among those of a group."""
+def _likeness(p: Tensor, grad: Any, state: dict[str, Any]) -> Hashable:
+    """All that decides which code updates a parameter, among those of a group; of a sparse gradient it is not known."""
+    if not (grad is None or type(grad) is Tensor):
+        return object()
     inside = ((name, item if type(item) in (bool, int, float) else type(item)) for name, item in state.items())
-    return type(p), p._spec, type(grad), getattr(grad, "_spec", None), tuple(inside)
+    return type(p), p._spec, None if grad is None else grad._spec, tuple(inside)
 
 
 class _Reals(dict):

@@ -28,7 +28,7 @@ from tapegrad._src.execution.data.values import Traced, materialized
 from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
 from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.execution.tiers.costs import cost_of_rounds
-from tapegrad._src.execution.tiers.host_trace import HostFunction
+from tapegrad._src.execution.tiers.host_trace import HostFunction, Results
 from tapegrad._src.tape.positions import Position, at, explain, here
 
 INDEX = np.dtype(np.int64)
@@ -94,21 +94,22 @@ def _finder(bad: Callable, settings: tuple, shape: tuple[int, ...], dtype: np.dt
         number = numbers.reshape(-1)[jnp.minimum(index, which.size - 1)].astype(jnp.int64) if whole else jnp.int64(0)
         return jnp.where(index < which.size, jnp.stack([index.astype(jnp.int64) + 1, number]), 0)
 
-    def found(x: np.ndarray) -> np.ndarray:
+    def look_for(x: np.ndarray) -> np.ndarray:
         finding = first_bad(x, bad, settings)
         if finding is None:
             return np.zeros(2, np.int64)
         number = (finding.number + (1 << 63)) % (1 << 64) - (1 << 63)  # as of XLA's 64 bits
         return np.array([finding.element + 1, number], np.int64)
 
-    return kernel_of(find, found, "check", [(shape, dtype)], (2,))
+    return kernel_of(find, look_for, "check", [(shape, dtype)], (2,))
 
 
 def kernel_of(
     function: Callable, on_host: Callable, name: str, types: Sequence[tuple], shape: tuple[int, ...]
 ) -> Kernel:
     """The kernel of a function that the host computes by another, so that no captured call waits for a trace."""
-    cost, results = cost_of_rounds(CHECKING, types), ([(shape, INDEX)], True)
+    cost = cost_of_rounds(CHECKING, types)
+    results: Results = [(shape, INDEX)], True
     written = HostFunction(on_host, cost, tuple([dtype for _, dtype in types]), results)
     return Kernel(function, name=name, wide=True, arguments=types, known=lambda: written)
 

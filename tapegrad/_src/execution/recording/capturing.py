@@ -105,12 +105,12 @@ class Repetition:
         self._known: set[Hashable] = set()
 
     @contextmanager
-    def of(self, kind: Callable[..., Hashable], *things: Any) -> Iterator[None]:
-        """A block for some things, of which ``kind`` gives all that decides what it runs."""
+    def of(self, key_of: Callable[..., Hashable], *things: Any) -> Iterator[None]:
+        """A block for some things, of which ``key_of`` gives all that decides what it runs."""
         if capturing.tracer is None:
             yield
             return
-        key, before = kind(*things), capturing.users_code
+        key, before = key_of(*things), capturing.users_code
         with unwatched(key in self._known):
             yield
         if capturing.users_code == before:
