@@ -30,7 +30,7 @@ FUNCTIONS = {
     convolutions.TILES: {"winograd", "winograd_between"},
     convolutions.COLUMNS: {"by_columns", "images_by_columns", "kernel_by_columns"},
     convolutions.ROWS: {"by_rows", "images_by_rows", "kernel_by_rows"},
-    convolutions.PLACES: {"at_places", "images_at_places", "kernel_at_places"},
+    convolutions.SINGLE: {"at_positions", "images_at_positions", "kernel_at_positions"},
     convolutions.PLANES: {"swept", "swept_between"},
     convolutions.ANY: {"convolved"},
 }

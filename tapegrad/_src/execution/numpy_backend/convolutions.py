@@ -3,7 +3,7 @@
 Note [Ways of a convolution]
 jax has one primitive for a convolution and for its two gradients. ``seen_in`` tells them apart, and says each by the
 convolution that it belongs to: which images, which windows. There are five ways that are made for some of them: tiles
-(Note [Winograd]), columns of all images, rows of windows, planes that are swept, and single places, besides products
+(Note [Winograd]), columns of all images, rows of windows, planes that are swept, and single positions, besides products
 of what all windows read (``windowed.py``), which can do all. Which one is taken is decided by figures that were
 measured, on one core of a Xeon (AVX-512, OpenBLAS), of the layers of residual nets and UNets: nanoseconds for each
 multiplication, for each element of what windows read, and for each one of the images and the results. No clock decides
@@ -26,7 +26,7 @@ Pairs = tuple[tuple[int, int], ...]
 FORWARD, IMAGES, KERNEL = "forward", "images", "kernel"
 """A convolution, the gradient of its images, and that of its kernel."""
 
-TILES, COLUMNS, ROWS, PLANES, PLACES, ANY = "tiles", "columns", "rows", "planes", "places", "any"
+TILES, COLUMNS, ROWS, PLANES, SINGLE, ANY = "tiles", "columns", "rows", "planes", "single", "any"
 """The ways."""
 
 
@@ -108,7 +108,7 @@ def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
             yield Way(20e3 + is_wide * (0.0157 * products + 1.2 * read + 1.0 * turned), COLUMNS)
         if is_apart(seen):
             more = prod(seen.images) if seen.direction == IMAGES else 0
-            yield Way(20e3 + is_wide * (0.022 * products + 1.0 * read + 0.15 * more), PLACES)
+            yield Way(20e3 + is_wide * (0.022 * products + 1.0 * read + 0.15 * more), SINGLE)
         if not is_dense:
             rows = 0.0165 * products + 0.35 * read + 1.2 * turned + 2.5 * numbers
             yield Way(30e3 + is_wide * (rows + (0.5 * read if seen.direction == IMAGES else 0.0)), ROWS)

@@ -103,13 +103,13 @@ class Cut(NamedTuple):
             rows.
         rows: the number of rows of each strip, along the last of them.
         strips: what computes a strip, by its number of rows.
-        place: of the first of these dimensions, among those that are longer than 1.
+        inner: how many longer dimensions are ahead of the first of these.
     """
 
     lengths: tuple[int, ...]
     rows: list[int]
     strips: dict[int, Strip]
-    place: int
+    inner: int
 
 
 def cut(closed: ClosedJaxpr, wanted: int = 1) -> Cut | None:
@@ -130,27 +130,27 @@ def cut(closed: ClosedJaxpr, wanted: int = 1) -> Cut | None:
         return None  # it reads each number once, as quickly as memory gives them
     largest = max([_bytes(one.aval) for one in (*closed.jaxpr.outvars, *closed.jaxpr.invars)], default=0)
     target = min(TARGET, max(largest // min(wanted, WANTED), TARGET // WANTED))
-    for length, place in _lengths(closed.jaxpr, target):
+    for length, inner in _lengths(closed.jaxpr, target):
         try:
-            return _along(closed, length, place, target)
+            return _along(closed, length, inner, target)
         except Uncut:
             pass
     return None
 
 
-def _along(closed: ClosedJaxpr, length: int, place: int, target: int) -> Cut:
+def _along(closed: ClosedJaxpr, length: int, inner: int, target: int) -> Cut:
     """The strips along dimensions of a length, and along the next ones, if that leaves too much in one.
 
-    ``place``: of the first of them, among those that are longer than 1.
+    ``inner``: how many dimensions longer than 1 are ahead of the first of them.
     """
     lengths: tuple[int, ...] = (length,)
     above = None
-    strip = one_strip(closed, length, 1, place)
+    strip = one_strip(closed, length, 1, inner)
     while True:
         inside = _lengths(strip.jaxpr.jaxpr, TARGET) if strip.largest > WIDER * TARGET and not strip.partial else []
         deeper = None
-        for one, its_place in inside:
-            if place or its_place:
+        for one, ahead in inside:
+            if inner or ahead:
                 continue
             try:
                 deeper = one, nested(strip, one_strip(strip.jaxpr, one, 1))
@@ -166,9 +166,9 @@ def _along(closed: ClosedJaxpr, length: int, place: int, target: int) -> Cut:
         raise Uncut
     strips = {}
     for count in dict.fromkeys(rows):
-        made = one_strip(closed if above is None else above.jaxpr, lengths[-1], count, place)
+        made = one_strip(closed if above is None else above.jaxpr, lengths[-1], count, inner)
         strips[count] = made if above is None else nested(above, made)
-    return Cut(lengths, rows, strips, place)
+    return Cut(lengths, rows, strips, inner)
 
 
 def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -238,23 +238,23 @@ def _rows(length: int, most: int) -> list[int]:
 
 
 def _lengths(jaxpr: Jaxpr, target: int) -> list[tuple[int, int]]:
-    """The lengths along which it may be cut, and the places of the dimensions: those of the largest result, and of the
-    largest argument; their next ones behind."""
+    """The lengths along which it may be cut, and how many longer dimensions are ahead: those of the largest result, and
+    of the largest argument; their next ones behind."""
     atoms: tuple[Sequence[Any], ...] = jaxpr.outvars, (*jaxpr.invars, *jaxpr.constvars)
     largest: list[Any] = [max([one.aval for one in some], key=_bytes, default=None) for some in atoms]
     lengths = []
-    for place in (0, 1):
+    for inner in (0, 1):
         for aval in largest:
-            axis = None if aval is None or _bytes(aval) <= target else _leading(aval, place)
+            axis = None if aval is None or _bytes(aval) <= target else _leading(aval, inner)
             if axis is not None:
-                lengths.append((aval.shape[axis], place))
+                lengths.append((aval.shape[axis], inner))
     return list(dict.fromkeys(lengths))
 
 
-def _leading(aval: Any, place: int = 0) -> int | None:
-    """The first dimension that is longer than 1, or the one so many places behind it."""
+def _leading(aval: Any, inner: int = 0) -> int | None:
+    """The first dimension that is longer than 1, or the one that has so many of them ahead."""
     longer = [axis for axis, length in enumerate(aval.shape) if length != 1]
-    return longer[place] if place < len(longer) else None
+    return longer[inner] if inner < len(longer) else None
 
 
 def _bytes(aval: Any) -> int:
@@ -276,13 +276,13 @@ def nested(outer: Strip, inner: Strip) -> Strip:
 # -- one strip ---------------------------------------------------------------------------------------------------------
 
 
-def one_strip(closed: ClosedJaxpr, length: int, rows: int, place: int = 0) -> Strip:
-    """The computation of so many rows of so many; ``place``: of their dimension, among those that are longer than 1.
+def one_strip(closed: ClosedJaxpr, length: int, rows: int, inner: int = 0) -> Strip:
+    """The computation of so many rows of so many; ``inner``: as of ``_along``.
 
     Raises:
         Uncut: the jaxpr is not row-wise.
     """
-    cutter = Cutter(closed, length, rows, place)
+    cutter = Cutter(closed, length, rows, inner)
     results: list[Any] = []
     cuts: list[Any] = []
     outputs: list[Any] = list(closed.jaxpr.outvars)
@@ -337,9 +337,9 @@ class Cutter:
         largest: the bytes of the largest array of the strip that is cut.
     """
 
-    def __init__(self, closed: ClosedJaxpr, length: int, rows: int, place: int) -> None:
+    def __init__(self, closed: ClosedJaxpr, length: int, rows: int, inner: int) -> None:
         jaxpr = closed.jaxpr
-        self.length, self.rows, self._place = length, rows, place
+        self.length, self.rows, self._inner = length, rows, inner
         self.inputs = {variable: index for index, variable in enumerate((*jaxpr.invars, *jaxpr.constvars))}
         self._made = {variable: equation for equation in jaxpr.eqns for variable in equation.outvars}
         self._versions: dict[tuple[Any, int | None], Any] = {}
@@ -358,7 +358,7 @@ class Cutter:
 
     def leading(self, aval: Any) -> int | None:
         """The dimension along which an array is cut, if it is; that of an array of one dimension is the only one."""
-        axis = _leading(aval, self._place)
+        axis = _leading(aval, self._inner)
         return axis if axis is not None or math.prod(aval.shape) != self.length else _leading(aval)
 
     def part(self, size: int) -> int:

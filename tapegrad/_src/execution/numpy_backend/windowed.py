@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend import convolutions
+from tapegrad._src.execution.numpy_backend import convolutions, single_positions
 from tapegrad._src.execution.numpy_backend.channels_innermost import by_rows, images_by_rows, kernel_by_rows, rows
 from tapegrad._src.execution.numpy_backend.contractions import cast, computed_operands, computing_dtype
 from tapegrad._src.execution.numpy_backend.convolutions import FORWARD, IMAGES, KERNEL, seen_in, way_of
 from tapegrad._src.execution.numpy_backend.expression import Constant, Lambda, Name
 from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
 from tapegrad._src.execution.numpy_backend.operands import Operand, Unwritable, are_known, call, constant, rule
-from tapegrad._src.execution.numpy_backend.places import at_places, images_at_places, kernel_at_places
 from tapegrad._src.execution.numpy_backend.shapes import transposed
 from tapegrad._src.execution.numpy_backend.shares import shares, together
 from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
@@ -134,9 +133,9 @@ WAYS: dict[tuple[str, str], Callable] = {
     (convolutions.ROWS, FORWARD): by_rows,
     (convolutions.ROWS, IMAGES): images_by_rows,
     (convolutions.ROWS, KERNEL): kernel_by_rows,
-    (convolutions.PLACES, FORWARD): at_places,
-    (convolutions.PLACES, IMAGES): images_at_places,
-    (convolutions.PLACES, KERNEL): kernel_at_places,
+    (convolutions.SINGLE, FORWARD): single_positions.at_positions,
+    (convolutions.SINGLE, IMAGES): single_positions.images_at_positions,
+    (convolutions.SINGLE, KERNEL): single_positions.kernel_at_positions,
     (convolutions.TILES, FORWARD): winograd,
     (convolutions.TILES, KERNEL): winograd_between,
 }

@@ -171,8 +171,8 @@ class Cost(NamedTuple):
 NOTHING = Cost(0.0, 0.0, 0.0)
 
 
-class Known(dict[int, float]):
-    """What equations before have made: the number of elements that the host has of it.
+class KnownSizes(dict[int, float]):
+    """The results of equations before: the number of elements that the host has of each.
 
     Attributes:
         runs: of what is repeated, how many elements side by side are one, or are all there.
@@ -238,7 +238,7 @@ def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
     What lengths are that depend on symbols is put into ``lengths``, by their ``id``: most of them occur many times.
     """
     host = xla = compiling = 0.0
-    known = Known()
+    known = KnownSizes()
     platforms: dict[int, Any] = {}
     same: dict[Any, Any] = {}
     equations = getattr(jaxpr, "jaxpr", jaxpr).eqns
@@ -289,7 +289,7 @@ def _branch(equation: Any, platforms: Any, lengths: dict[Any, int]) -> Cost:
     return Cost(named("host", "cpu").host, by_xla.xla, by_xla.compile)
 
 
-def _equation(equation: Any, lengths: dict[Any, int], known: Known) -> Cost:
+def _equation(equation: Any, lengths: dict[Any, int], known: KnownSizes) -> Cost:
     """The cost of an equation; ``known``: what equations before have made."""
     name = equation.primitive.name
     inner = () if name in FIGURES else [one for value in equation.params.values() for one in jaxprs_in(value)]
@@ -310,7 +310,7 @@ def jaxprs_in(value: Any) -> list[Any]:
     return [one for one in several if hasattr(getattr(one, "jaxpr", one), "eqns")]
 
 
-def _elements(equation: Any, lengths: dict[Any, int], known: Known) -> Figures:
+def _elements(equation: Any, lengths: dict[Any, int], known: KnownSizes) -> Figures:
     """The cost of the elements that an equation reads and writes."""
     name, params = equation.primitive.name, equation.params
     sizes = [_size(aval, lengths) for aval in _avals(equation.invars)]
@@ -365,7 +365,7 @@ def _convolution(equation: Any, written: float, lengths: dict[Any, int]) -> Figu
 
 
 def _on_host(
-    equation: Any, sizes: list[float], written: float, lengths: dict[Any, int], known: Known
+    equation: Any, sizes: list[float], written: float, lengths: dict[Any, int], known: KnownSizes
 ) -> tuple[float, float]:
     """The number of elements that the host reads or writes, whichever are more; and that of rows it computes one by
     one."""

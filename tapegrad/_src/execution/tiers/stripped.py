@@ -83,7 +83,7 @@ class Stripped:
             self._sources += taken
         self._layout = _layout(results, first.results)
         strips = [cuts.strips[rows].jaxpr for rows in cuts.rows] * (len(self._calls) // len(cuts.rows))
-        self.cost = by_strips(function.cost, strips, last, whole, cuts.place > 0)
+        self.cost = by_strips(function.cost, strips, last, whole, cuts.inner > 0)
         self._helpless = self.cost.host >= function.cost.host and not partial and self._around is nullcontext
 
     def __call__(self, *arrays: Any) -> Any:

@@ -21,11 +21,11 @@ def _read(how: Rows) -> tuple[slice, ...]:
 
 
 def _taken(images: np.ndarray, how: Rows) -> np.ndarray:
-    """The elements that are read, ``(images, channels, places)``."""
+    """The elements that are read, ``(images, channels, positions)``."""
     return images[_read(how)].reshape(*images.shape[:2], -1)
 
 
-def at_places(images: np.ndarray, kernel: np.ndarray, how: Rows) -> np.ndarray:
+def at_positions(images: np.ndarray, kernel: np.ndarray, how: Rows) -> np.ndarray:
     """The convolution of ``(batch, channels, ...)`` by ``(outputs, channels, 1, ...)``."""
     outputs = len(kernel)
     matrix = kernel.reshape(outputs, how.channels)
@@ -34,8 +34,8 @@ def at_places(images: np.ndarray, kernel: np.ndarray, how: Rows) -> np.ndarray:
     return result.reshape(how.batch, outputs, *how.positions)
 
 
-def kernel_at_places(images: np.ndarray, results: np.ndarray, how: Rows) -> np.ndarray:
-    """The gradient of the kernel, where ``results`` is that of ``at_places(images, kernel)``."""
+def kernel_at_positions(images: np.ndarray, results: np.ndarray, how: Rows) -> np.ndarray:
+    """The gradient of the kernel, where ``results`` is that of ``at_positions(images, kernel)``."""
     outputs = results.shape[1]
 
     def compute(share: slice) -> np.ndarray:
@@ -46,7 +46,7 @@ def kernel_at_places(images: np.ndarray, results: np.ndarray, how: Rows) -> np.n
     return total.reshape(outputs, how.channels, *how.width)
 
 
-def images_at_places(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.ndarray:
+def images_at_positions(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.ndarray:
     """The gradient of the images; ``flipped``: the kernel, ``(channels, outputs, 1, ...)``."""
     outputs = results.shape[1]
     matrix, read = flipped.reshape(how.channels, outputs), _read(how)
