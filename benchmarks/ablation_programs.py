@@ -163,6 +163,17 @@ def pictures(torch: Any) -> Step:
     return step
 
 
+def pictures_by_numpy(torch: Any) -> Step:
+    """A convolution of a large image of 64 channels, and its gradients, by NumPy."""
+    x, w = leaf(torch, 1, 64, 56, 56), leaf(torch, 64, 64, 3, 3)
+
+    def step(number: int) -> None:
+        with torch.execution.tiers("host"):
+            torch.nn.functional.conv2d(x, w, padding=1).sum().backward()
+
+    return step
+
+
 def backward(torch: Any) -> Step:
     """A chain of 100 small operators and its gradients."""
     x = leaf(torch, 8)
@@ -377,6 +388,7 @@ WORKLOADS: dict[str, Workload] = {
     "views": Workload(views, ("view cache", "call cache")),
     "softmax": Workload(softmax, ("steady rows", "numpy backend")),
     "convolution": Workload(pictures, ("winograd",)),
+    "convolution, by NumPy": Workload(pictures_by_numpy, ("winograd",)),
     "backward": Workload(backward, ("numpy backend",)),
     "Adam of 500 tensors": Workload(adam, ("fused updates", "numpy backend")),
     "Adam of 10 large tensors": Workload(large_adam, ("fused updates",)),

@@ -75,7 +75,7 @@ ORDERS = {
         "numpy_backend.channels_innermost", "numpy_backend.images_innermost", "numpy_backend.single_positions",
         "numpy_backend.winograd", "numpy_backend.convolutions",
         "numpy_backend.elementwise", "numpy_backend.forms", "numpy_backend.fourier", "numpy_backend.linear_algebra",
-        "numpy_backend.random_bits", "numpy_backend.shapes", "numpy_backend.symbols", "numpy_backend.writer",
+        "numpy_backend.random_bits", "numpy_backend.shapes", "numpy_backend.writer",
         "numpy_backend.casts", "numpy_backend.contractions", "numpy_backend.control", "numpy_backend.exponentials",
         "numpy_backend.indexing", "numpy_backend.reductions", "numpy_backend.special", "numpy_backend.scans",
         "numpy_backend.softmax", "numpy_backend.windowed", "numpy_backend.cutting", "numpy_backend.putting",
@@ -104,7 +104,7 @@ ORDERS = {
     ],
     "ops": OPS,
     "bindings": [
-        "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
+        "arguments", "bounds", "matrix_checks", "layouts", "naming", "return_types", "viewing",  # checks
         "declaration.handing", "declaration.parser_table", "schema_calls", "dispatching",  # who sees a call, and how
         "declaration.parser", "declaration.declarations", "function_calls", "declaration.registry",
         "declaration.scalars", "declaration.dunders", "shown_calls", "declaration.factory", "declaration",

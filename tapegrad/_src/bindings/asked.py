@@ -49,6 +49,11 @@ def _are_functorch_transforms_active() -> bool:
     return bool(thread.modes.level)
 
 
+def _is_any_autocast_enabled() -> bool:
+    """Tell whether arguments are cast now, on any type of device: modules must not refuse what will be."""
+    return bool(thread.modes.autocast)
+
+
 def _is_torch_function_mode_enabled() -> bool:
     """Tell whether a mode gets the calls of functions."""
     return thread.modes.function_modes

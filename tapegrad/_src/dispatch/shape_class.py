@@ -6,7 +6,7 @@ to run. A program whose lengths change with each example would trace all the tim
 *symbols*: when a call comes that differs from one before in some lengths alone (of arguments, or among the settings, as
 of a reshape), the kernel is traced once with symbols in their place. What comes out is a ``ShapeClass``: the shapes of
 the results as functions of the symbols, and the function that the host runs (its rules stand in
-``execution/numpy_backend/symbols.py``). Calls that fit it later trace nothing. Floats among the settings that change, a
+``execution/numpy_backend/shapes.py``). Calls that fit it later trace nothing. Floats among the settings that change, a
 dropout's ``p``, become arguments of the kernel in the same way.
 
 Lengths that never changed stay numbers, as do 0 and 1, which change what many kernels do: a symbol is two or more. jax

@@ -125,7 +125,7 @@ _ROOMS = """
     tensor.placing tensor.refusals tensor.shared tensor.spec tensor.storage tensor.tensor tensor.trees
     execution.data.dtypes execution.data.devices execution.data.promotion execution.data.values
     execution.array_functions.host autograd bindings.arguments bindings.attach bindings.state.attributes bindings.bounds
-    bindings.casting bindings.checking bindings.declaration.declarations bindings.declaration.dunders
+    bindings.checking bindings.declaration.declarations bindings.declaration.dunders
     bindings.declaration.factory bindings.function_modes bindings.declaration.handing bindings.writes.in_place
     bindings.writes.cached bindings.writes.overlaps bindings.writes.out bindings.writes.parts bindings.layout_methods
     bindings.layouts bindings.state.memory bindings.matrix_checks bindings.naming bindings.overriding

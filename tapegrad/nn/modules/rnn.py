@@ -6,7 +6,7 @@ import math
 import numbers
 from typing import Any, ClassVar
 
-from tapegrad._src.bindings.casting import _is_any_autocast_enabled
+from tapegrad._src.bindings.asked import _is_any_autocast_enabled
 from tapegrad._src.functions.creation import empty, zeros
 from tapegrad._src.functions.recurrent import (
     gru,

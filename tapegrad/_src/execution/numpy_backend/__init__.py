@@ -15,6 +15,5 @@ from tapegrad._src.execution.numpy_backend import (
     shapes,
     softmax,
     special,
-    symbols,
     windowed,
 )

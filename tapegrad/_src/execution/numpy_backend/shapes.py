@@ -25,6 +25,12 @@ from tapegrad._src.execution.numpy_backend.operands import Operand, Unwritable, 
 # -- shapes ------------------------------------------------------------------------------------------------------------
 
 
+@rule("dim_as_value")
+def dim_as_value(writer: Any, equation: Any) -> Any:
+    """A length that is a symbol, as a number among those that are computed with."""
+    return call(np.asarray, equation.params["dim"], equation.aval.dtype)
+
+
 @rule("broadcast_in_dim")
 def broadcast_in_dim(writer: Any, equation: Any) -> Any:
     """Late: see Note [Broadcast late] in ``operands.py``."""
