@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from tapegrad._src.caches import Cache, Interned
@@ -34,7 +35,7 @@ from tapegrad._src.doors import Door
 from tapegrad._src.execution.data.devices import only_device
 from tapegrad._src.execution.data.sizes import SYMBOL
 from tapegrad._src.execution.data.values import is_ready, quiet_numbers
-from tapegrad._src.execution.recording.capturing import unwatched
+from tapegrad._src.execution.recording.capturing import capturing, unwatched
 from tapegrad._src.execution.recording.execution_mode import computes_now
 from tapegrad._src.tape.mechanisms import DYNAMIC_SETTINGS, PLAN_TEMPLATES
 from tapegrad._src.tape.modes import switched, thread
@@ -111,7 +112,7 @@ def new_call(op: OperatorLike, args: tuple, settings: dict, specs: tuple, key: t
     elif op.by_jax is not None and modes.subgradient == "jax":
         run = op.by_jax(specs, settings)
     else:
-        with unwatched(op.is_own(settings)):
+        with nullcontext() if capturing.tracer is None else unwatched(op.is_own(settings)):
             run = planned_run(op, specs, settings, key, taken)
         with quiet_numbers():
             return run(*args)

@@ -29,6 +29,7 @@ run at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -39,7 +40,7 @@ from tapegrad._src.execution.array_functions.host import is_traced
 from tapegrad._src.execution.data.devices import META
 from tapegrad._src.execution.data.values import quiet_numbers
 from tapegrad._src.execution.kernels.symbolic_kernel import Symbolic
-from tapegrad._src.execution.recording.capturing import unwatched
+from tapegrad._src.execution.recording.capturing import capturing, unwatched
 from tapegrad._src.execution.recording.execution_mode import is_recording
 from tapegrad._src.execution.recording.recorded_call import Call, call_lines, program_for, recording_names
 from tapegrad._src.tape.kept import WrittenCode, code_of, written_once
@@ -68,7 +69,7 @@ def writing_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
     apply = None if plan.template is None or plan.dynamic is not None else plan.template.applier_for(plan)
     if apply is None:
         values = [*grads, *node.saved_values()]
-        with unwatched(plan.op.is_own(plan.settings)):
+        with nullcontext() if capturing.tracer is None else unwatched(plan.op.is_own(plan.settings)):
             apply = applier(plan, values)
     plan.late.applier = apply
     with quiet_numbers():

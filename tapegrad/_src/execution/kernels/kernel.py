@@ -282,7 +282,7 @@ class Kernel:
         if call is None:
             if any(isinstance(value, jax.core.Tracer) for value in values):
                 raise Traced
-            with unwatched(is_own(self._jitted.array_function)):
+            with unwatched(capturing.tracer is not None and is_own(self._jitted.array_function)):
                 call = _calls.only(key, Call(self, *self.results_for(values), len(values)))
         return call
 
@@ -376,7 +376,7 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
     ([((), dtype('float64'))], True)
     """
     structs = [_example(arg) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
-    with unwatched(is_own(function)), jax.core.eval_context(), jax.enable_x64(True):
+    with unwatched(capturing.tracer is not None and is_own(function)), jax.core.eval_context(), jax.enable_x64(True):
         traced = jax.jit(lambda *values: function(*values)).trace(*structs)  # jax keeps a jaxpr as long as the function
     return Trace(traced.jaxpr, traced.out_info)
 
