@@ -104,12 +104,14 @@ class Cut(NamedTuple):
         rows: the number of rows of each strip, along the last of them.
         strips: what computes a strip, by its number of rows.
         inner: how many longer dimensions are ahead of the first of these.
+        is_small: whether there are strips only since some were wanted.
     """
 
     lengths: tuple[int, ...]
     rows: list[int]
     strips: dict[int, Strip]
     inner: int
+    is_small: bool
 
 
 def cut(closed: ClosedJaxpr, wanted: int = 1) -> Cut | None:
@@ -168,7 +170,7 @@ def _along(closed: ClosedJaxpr, length: int, inner: int, target: int) -> Cut:
     for count in dict.fromkeys(rows):
         made = one_strip(closed if above is None else above.jaxpr, lengths[-1], count, inner)
         strips[count] = made if above is None else nested(above, made)
-    return Cut(lengths, rows, strips, inner)
+    return Cut(lengths, rows, strips, inner, target < TARGET)
 
 
 def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:

@@ -86,6 +86,11 @@ class Stripped:
         self.cost = by_strips(function.cost, strips, last, whole, cuts.inner > 0)
         self._helpless = self.cost.host >= function.cost.host and not partial and self._around is nullcontext
 
+    @property
+    def multiplies(self) -> bool:
+        """Tell whether strips call BLAS, whose sums are perhaps other ones for the whole."""
+        return self._around is blas_alone
+
     def __call__(self, *arrays: Any) -> Any:
         """The results of the kernel."""
         given = [*arrays, *self._constants]
@@ -176,7 +181,9 @@ def stripped(function: HostFunction, closed: Any) -> Stripped | None:
     """A function of the host by strips; None if its jaxpr has none."""
     closed = inlined(closed)
     each = EACH + EACH_EQUATION * len(closed.jaxpr.eqns)
-    cuts = cut(closed, max(int(function.cost.host / each), 1))
+    cuts = cut(closed)
+    if cuts is None or cuts.inner:
+        cuts = cut(closed, max(int(function.cost.host / each), 1))
     if cuts is None:
         return None
     numbers, converted = numbers_in(closed.jaxpr), []
@@ -185,7 +192,10 @@ def stripped(function: HostFunction, closed: Any) -> Stripped | None:
             converted.append(index)
         elif dtype != variable.aval.dtype and not (variable.aval.weak_type and dtype.kind == variable.aval.dtype.kind):
             return None
-    return Stripped(function, cuts, closed.consts, converted)
+    made = Stripped(function, cuts, closed.consts, converted)
+    if made.multiplies and not cuts.inner and cuts.is_small:  # one thread gains nothing by these
+        return None
+    return made
 
 
 class Stripping:
