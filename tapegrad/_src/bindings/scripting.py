@@ -56,9 +56,11 @@ class ScriptWarning(Warning):
 class Attribute(NamedTuple):
     """A value of a module, with the type that TorchScript should know it by."""
 
-    __module__ = "tapegrad.jit"
     value: Any
     type: Any
+
+
+Attribute.__module__ = "tapegrad.jit"  # where PyTorch has it
 
 
 def export(fn: T) -> T:

@@ -20,7 +20,6 @@ class TreeSpec(NamedTuple):
         *])])
     """
 
-    __module__ = "tapegrad.utils._pytree"
     kind: type | None
     context: Any
     below: tuple[TreeSpec, ...]
@@ -84,6 +83,9 @@ class TreeSpec(NamedTuple):
         parts = [child.__repr__(inner) for child in self.below]
         gap = ",\n" + " " * inner
         return head + (parts[0] + "".join(gap + part for part in parts[1:]) if parts else "") + "])"
+
+
+TreeSpec.__module__ = "tapegrad.utils._pytree"  # where PyTorch has it
 
 
 LEAF = TreeSpec(None, None, ())

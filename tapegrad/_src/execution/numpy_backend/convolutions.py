@@ -107,8 +107,8 @@ def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
         if prod(seen.positions) <= FEW_WINDOWS and read <= MOST_COLUMNS:
             yield Way(20e3 + is_wide * (0.0157 * products + 1.2 * read + 1.0 * turned), COLUMNS)
         if is_apart(seen):
-            more = prod(seen.images) if seen.direction == IMAGES else 0
-            yield Way(20e3 + is_wide * (0.022 * products + 1.0 * read + 0.15 * more), SINGLE)
+            written = 0.15 * prod(seen.images) if seen.direction == IMAGES else 0.0
+            yield Way(20e3 + is_wide * (0.022 * products + 1.0 * read + written), SINGLE)
         if not is_dense:
             rows = 0.0165 * products + 0.35 * read + 1.2 * turned + 2.5 * numbers
             yield Way(30e3 + is_wide * (rows + (0.5 * read if seen.direction == IMAGES else 0.0)), ROWS)
