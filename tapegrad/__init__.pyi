@@ -28,11 +28,11 @@ from tapegrad._src.tensor.tensor import Tensor as Tensor
 _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
-from tapegrad import AcceleratorError as AcceleratorError
+from tapegrad.errors import AcceleratorError as AcceleratorError
 from tapegrad._src.bindings.device_names.streams import Event as Event
 from tapegrad.futures import Future as Future
 from tapegrad.amp.grad_scaler import GradScaler as GradScaler
-from tapegrad import OutOfMemoryError as OutOfMemoryError
+from tapegrad.errors import OutOfMemoryError as OutOfMemoryError
 from tapegrad.serialization.archive import PyTorchFileReader as PyTorchFileReader
 from tapegrad._src.bindings.scripting import ScriptFunction as ScriptFunction
 from tapegrad.jit.modules import ScriptModule as ScriptModule

@@ -30,7 +30,7 @@ _Scalar = _int | _float | _complex | Tensor
 
 from tapegrad._src.bindings.device_names.gpus import CUDAGraph as CUDAGraph
 from tapegrad._src.bindings.device_names.gpus import Event as Event
-from tapegrad import OutOfMemoryError as OutOfMemoryError
+from tapegrad.errors import OutOfMemoryError as OutOfMemoryError
 from tapegrad._src.bindings.device_names.gpus import Stream as Stream
 from tapegrad._src.bindings.device_names.gpus import StreamContext as StreamContext
 from tapegrad.cuda import amp as amp

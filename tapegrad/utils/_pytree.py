@@ -264,7 +264,7 @@ def is_namedtuple_instance(obj: Any) -> bool:
 
 def is_structseq(obj: Any) -> bool:
     """Tell whether this is what functions return that give several tensors by name, or its class."""
-    return _class_of(obj).__module__ == return_types.__name__
+    return issubclass(_class_of(obj), return_types.StructSequence)
 
 
 def is_structseq_class(cls: Any) -> bool:

@@ -14,6 +14,7 @@ import pytest
 from instants import at_each_instant
 
 import tapegrad as torch
+from tapegrad._src.execution.array_functions import updates
 from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.tape.modes import thread
 from tapegrad.autograd.differentiate import engine
@@ -283,6 +284,30 @@ def test_parameters_are_updated_or_not(at_each, sizes, before):
         return optimizer.step, check
 
     assert at_each(make, every=7) > 30
+
+
+@pytest.mark.parametrize("largest", [2, 1 << 21], ids=["one thread", "several"])
+def test_a_large_parameter_is_updated_as_a_whole(monkeypatch, largest):
+    """An interrupt that comes while one of its strips is computed waits for the others."""
+    parameters = [torch.full((size,), 8.0, requires_grad=True) for size in (300_000, largest)]
+    optimizer, descend, calls = torch.optim.SGD(parameters, lr=0.5), updates.IN_PLACE[updates.descent], []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+        descend(*args)
+
+    for _ in range(2):
+        for p in parameters:
+            p.grad = torch.ones(p.shape)
+        optimizer.step()
+    monkeypatch.setitem(updates.IN_PLACE, updates.descent, interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step()
+    assert len(calls) > 2 and signal.getsignal(signal.SIGINT) is before
+    assert (parameters[0] == 6.5).all() and (parameters[1] == 6.5).all()
 
 
 STEP = ("_record", "captured", "call", "_account", "run_captured", "_use_up", "run", "settle_captured", "call_into")

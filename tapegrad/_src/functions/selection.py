@@ -240,7 +240,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         RuntimeError: the mask is not boolean; the value has dimensions, or does not fit the dtype.
 
     >>> x = torch.tensor([-1.0, 2.0])
-    >>> x.masked_fill(x < 0, float("-inf"))
+    >>> x.masked_fill(x < 0, -torch.inf)
     tensor([-inf, 2.])
     """
     if not isinstance(value, Tensor) and not is_number(value):

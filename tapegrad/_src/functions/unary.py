@@ -237,7 +237,7 @@ def nan_to_num(
     Raises:
         RuntimeError: complex elements that require grad, but not if they are written to.
 
-    >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=1.0)
+    >>> torch.nan_to_num(torch.tensor([torch.nan, torch.inf]), posinf=1.0)
     tensor([0., 1.])
     """
     dtype = input.dtype

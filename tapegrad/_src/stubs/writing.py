@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import keyword
 import re
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
@@ -148,9 +149,22 @@ def _others(package: ModuleType, home: str) -> Iterator[str]:
         if inspect.ismodule(value):
             yield f"from {value.__name__.rpartition('.')[0]} import {value.__name__.rpartition('.')[2]} as {name}"
         elif inspect.isroutine(value) or inspect.isclass(value):
-            yield f"from {value.__module__} import {value.__name__} as {name}"
+            yield f"from {_home_of(value)} import {value.__name__} as {name}"
         else:
             yield f"{name}: {_class_of(value)}"
+
+
+def _home_of(value: Any) -> str:
+    """The module in which something is written, which a class need not say: many say PyTorch's."""
+
+    def is_in(module: ModuleType) -> bool:
+        return bool(re.search(rf"^class {value.__name__}\b", inspect.getsource(module), re.M))
+
+    if inspect.isclass(value) and not is_in(sys.modules[value.__module__]):
+        for name, module in sorted(sys.modules.items()):
+            if name.startswith("tapegrad") and vars(module).get(value.__name__) is value and is_in(module):
+                return name
+    return str(value.__module__)
 
 
 def _named_tuples() -> Iterator[str]:
@@ -200,7 +214,7 @@ def definition(home: str, name: str) -> list[str]:
     if isinstance(function, type) and (name in IN_HEAD or not function.__module__.startswith("tapegrad")):
         return [] if name in IN_HEAD else [f"{name}: _type[Tensor]"]
     if isinstance(function, type):
-        return [f"from {function.__module__} import {function.__qualname__} as {name}"]
+        return [f"from {_home_of(function)} import {function.__qualname__} as {name}"]
     if not inspect.isroutine(function):
         return [f"{name}: {_class_of(function)}"]
     signatures = list(dict.fromkeys(_signatures(home, name, function)))

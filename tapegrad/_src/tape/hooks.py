@@ -29,6 +29,7 @@ class RemovableHandle:
         hooks_dict: the ordered dictionary that holds the hook; the handle does not keep it alive.
         extra_dict: one dictionary or several that have an entry under the same id, removed with it.
 
+    >>> from collections import OrderedDict
     >>> hooks = OrderedDict()
     >>> handle = RemovableHandle(hooks)
     >>> hooks[handle.id] = print

@@ -24,9 +24,9 @@ import tapegrad.utils.dlpack
 
 MODULES = (pytorch, tapegrad)
 CLASSES = {
-    "tapegrad._src.tensor.tensor.Tensor": "torch.Tensor",
-    "tapegrad._src.tensor.spec.Size": "torch.Size",
-    "tapegrad._src.bindings.return_types": "torch.return_types",
+    "tapegrad.Tensor": "torch.Tensor",
+    "tapegrad.Size": "torch.Size",
+    "tapegrad.return_types": "torch.return_types",
     "tapegrad": "torch",
     "privateuseone, tpu": "privateuseone",
 }

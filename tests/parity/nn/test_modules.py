@@ -136,7 +136,7 @@ def by_path(torch):
         lambda: net.set_submodule("first", torch.ones(1)), lambda: net.set_submodule("first.weight", net.rest[1]),
         lambda: net.set_submodule("first.other", net.rest[1], strict=True),
     ]  # fmt: skip
-    account += [str(attempt(one)).replace("tapegrad._src.tensor.tensor", "torch") for one in bad]
+    account += [str(attempt(one)).replace("tapegrad.Tensor", "torch.Tensor") for one in bad]
     net.set_submodule("first", net.rest[1])
     net.set_submodule("rest.1", net.rest[0], strict=True)
     net.set_submodule("rest.new", net.first)

@@ -6,12 +6,16 @@ Numbers of a step, as its learning rate, are arguments; what is left out of a fo
 Note [Updates in place]
 A large parameter needs no others beside it: the same formulas are computed by NumPy in its own memory, in strips of
 ``STRIP`` elements, which stay in the cache from the first operation to the last. The strips of all large parameters of
-a group are one list, of which several threads take (Note [Threads that help] in ``state/threads.py``).
+a group are one list, of which several threads take (Note [Threads that help] in ``state/threads.py``). An interrupt
+waits until all are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -121,15 +125,32 @@ def run_in_place(updates: Sequence[PlacedUpdate]) -> None:
         gradient, *written = [array[where] for array in flat]
         function(*one.options, gradient, *written, *[np.empty_like(gradient) for _ in range(3)], *one.numbers)
 
-    if sum([one.gradient.size for one in updates]) >= SHARED * len(strips):
-        quietly(helpers.run, work, len(strips))
-        return
-
     def alone() -> None:
         for number in range(len(strips)):
             work(number)
 
-    quietly(alone)
+    with interrupts_held():
+        if sum([one.gradient.size for one in updates]) >= SHARED * len(strips):
+            quietly(helpers.run, work, len(strips))
+        else:
+            quietly(alone)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Have an interrupt (ctrl-C) wait until a block has ended: what it writes is written as a whole."""
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():  # others have none
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        for number, frame in came[:1]:
+            handler(number, frame)
 
 
 Array = np.ndarray

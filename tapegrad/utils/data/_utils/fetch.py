@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.utils.data._utils.collate import default_collate
 from tapegrad.utils.data.dataset import Subset, TensorDataset
 
@@ -98,4 +99,4 @@ def _all_below(indices: list, length: int) -> bool:
 
 def _is_plain(tensor: Any) -> bool:
     """Tell whether nothing can be told apart by how a tensor was read: no graph, and no class of its own."""
-    return type(tensor).__module__.startswith("tapegrad._src.tensor") and not tensor.requires_grad
+    return type(tensor) is Tensor and not tensor.requires_grad
