@@ -19,9 +19,10 @@ CASES = [name if is_drawn(name, 3) else pytest.param(name, marks=pytest.mark.rin
 @pytest.fixture(autouse=True)
 def settings():
     """What programs set is taken back."""
-    before = np.get_printoptions()
+    before, benchmark = np.get_printoptions(), torch.backends.cudnn.benchmark
     yield
     np.set_printoptions(**before)
+    torch.backends.cudnn.benchmark = benchmark
     torch.use_deterministic_algorithms(False)
     torch.set_printoptions(profile="default")
 
