@@ -17,6 +17,15 @@ def chain(x, length=LENGTH):
     return x
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Threads that help have arrays of their own, and how many at a time is chance."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def peak(function):
     """The most memory that arrays of NumPy's take while a function runs, in arrays of ``SIZE`` floats."""
     tracemalloc.start()
