@@ -288,26 +288,22 @@ def test_parameters_are_updated_or_not(at_each, sizes, before):
 
 
 @pytest.mark.parametrize("sizes", [(140_000, 2), (300_000, 1 << 21)], ids=["one thread", "several"])
-def test_a_large_parameter_is_updated_as_a_whole(monkeypatch, sizes):
-    """An interrupt that comes while one of its strips is computed waits for the others."""
-    parameters = [torch.full((size,), 8.0, requires_grad=True) for size in sizes]
-    optimizer, descend, numbers = torch.optim.SGD(parameters, lr=0.5), updates.IN_PLACE[updates.descent], count()
+def test_large_parameters_are_updated_as_a_whole(monkeypatch, sizes):
+    """An interrupt that comes while one of their strips is computed waits for the others."""
+    descend, numbers = updates.IN_PLACE[updates.descent], count()
 
     def interrupted(*args):
         if next(numbers) == 0:
             signal.raise_signal(signal.SIGINT)
         descend(*args)
 
-    for _ in range(2):
-        for p in parameters:
-            p.grad = torch.ones(p.shape)
-        optimizer.step()
     monkeypatch.setitem(updates.IN_PLACE, updates.descent, interrupted)
-    before = signal.getsignal(signal.SIGINT)
+    parameters, before = [np.full(size, 8, "float32") for size in sizes], signal.getsignal(signal.SIGINT)
+    given = (updates.descent, (False, False), (0.0, -0.5))
     with pytest.raises(KeyboardInterrupt):
-        optimizer.step()
-    assert next(numbers) > 1 and signal.getsignal(signal.SIGINT) is before
-    assert (parameters[0] == 6.5).all() and (parameters[1] == 6.5).all()
+        updates.run_in_place([updates.PlacedUpdate(*given, [p], np.ones_like(p)) for p in parameters])
+    assert next(numbers) > 2 and signal.getsignal(signal.SIGINT) is before
+    assert all((p == 7.5).all() for p in parameters)
 
 
 STEP = ("_record", "captured", "call", "_account", "run_captured", "_use_up", "run", "settle_captured", "call_into")
