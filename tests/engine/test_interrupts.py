@@ -19,6 +19,7 @@ from tapegrad._src.execution.array_functions import updates
 from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.tape.modes import thread
 from tapegrad.autograd.differentiate import engine
+from tapegrad.ops.operator import forget_plans
 
 ROUNDS = 40
 OURS = ("/tapegrad/", "<written function>", __file__)
@@ -285,6 +286,20 @@ def test_parameters_are_updated_or_not(at_each, sizes, before):
         return optimizer.step, check
 
     assert at_each(make, every=7) > 30
+
+
+def test_a_kernel_whose_first_call_is_interrupted_is_run(at_each):
+    x = torch.linspace(0, 1, 7)
+
+    def make():
+        forget_plans()
+
+        def check():
+            assert torch.allclose((x * 3).cos(), torch.cos(3 * x)) and x.tolist()[-1] == 1
+
+        return (lambda: (x * 3).cos()), check
+
+    assert at_each(make, within=("first", "_take", "_decided")) > 5
 
 
 @pytest.mark.parametrize("sizes", [(140_000, 2), (300_000, 1 << 21)], ids=["one thread", "several"])

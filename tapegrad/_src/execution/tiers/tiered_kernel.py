@@ -144,9 +144,8 @@ class Tiered(Due):
             return self._of_borrowed(values)
         if not all(map(is_concrete, values)):
             return self.kernel.xla(*values)
-        with changing:
-            if self.tier is Tier.NEW:
-                self._take(self._decided())
+        with changing:  # if it is decided, an interrupt has come before the entry knew
+            self._take(self._decided() if self.tier is Tier.NEW else self.way)
         return self._entry()(*values)
 
     def mixed(self, *values: Any) -> Any:
