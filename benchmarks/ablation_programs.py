@@ -187,11 +187,11 @@ def backward(torch: Any) -> Step:
     return step
 
 
-def adam(torch: Any) -> Step:
-    """An update of 500 tensors of 16 numbers by Adam."""
-    parameters = [leaf(torch, 4, 4) for _ in range(500)]
+def adam(torch: Any, count: int = 500, size: int = 4) -> Step:
+    """An update of square tensors by Adam: 500 of 16 numbers."""
+    parameters = [leaf(torch, size, size) for _ in range(count)]
     for p in parameters:
-        p.grad = torch.ones(4, 4)
+        p.grad = torch.ones(size, size)
     optimizer = torch.optim.Adam(parameters)
 
     def step(number: int) -> None:
@@ -201,16 +201,8 @@ def adam(torch: Any) -> Step:
 
 
 def large_adam(torch: Any) -> Step:
-    """An update of 10 tensors of 90,000 numbers by Adam."""
-    parameters = [leaf(torch, 300, 300) for _ in range(10)]
-    for p in parameters:
-        p.grad = torch.ones(300, 300)
-    optimizer = torch.optim.Adam(parameters)
-
-    def step(number: int) -> None:
-        optimizer.step()
-
-    return step
+    """The same of 10 tensors of 90,000 numbers."""
+    return adam(torch, 10, 300)
 
 
 def asking(torch: Any) -> Step:

@@ -195,30 +195,27 @@ def object_changed_outside(compile):
     return change, kept
 
 
-@program("an object is returned, and appended to a list")
-def object_kept_in_list(compile):
+def kept_in_list(compile, make):
+    """A step that returns what ``make`` gives, and appends it to a list."""
     kept = []
 
     @compile
     def step(x):
-        one = Output(x * 2)
+        one = make(x * 2)
         kept.append(one)
         return one
 
     return lambda n: step(X) is kept[-1], kept
+
+
+@program("an object is returned, and appended to a list")
+def object_kept_in_list(compile):
+    return kept_in_list(compile, lambda x: Output(x))
 
 
 @program("a list is returned, and appended to a list")
 def list_kept_in_list(compile):
-    kept = []
-
-    @compile
-    def step(x):
-        one = [x * 2]
-        kept.append(one)
-        return one
-
-    return lambda n: step(X) is kept[-1], kept
+    return kept_in_list(compile, lambda x: [x])
 
 
 @program("a dataclass is returned, and appended to a list")
