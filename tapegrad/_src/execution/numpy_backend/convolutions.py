@@ -26,6 +26,9 @@ Pairs = tuple[tuple[int, int], ...]
 FORWARD, IMAGES, KERNEL = "forward", "images", "kernel"
 """A convolution, the gradient of its images, and that of its kernel."""
 
+TILED = 32
+"""From so many channels on tiles are tried: they round what is exactly zero elsewhere, a window of zeros."""
+
 TILES, COLUMNS, ROWS, PLANES, SINGLE, ANY = "tiles", "columns", "rows", "planes", "single", "any"
 """The ways."""
 
@@ -116,7 +119,8 @@ def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
         waste = prod(a + k - 1 for a, k in zip(seen.positions, seen.width, strict=True)) / prod(seen.positions)
         waste *= seen.positions[0] / (seen.positions[0] + seen.width[0] - 1)
         yield Way(20e3 + is_wide * waste * (0.021 * products + 0.25 * read), PLANES)
-        if dtype == np.float32 and seen.width == (winograd.READ,) * 2 and not WINOGRAD.off:
+        tiled = dtype == np.float32 and seen.width == (winograd.READ,) * 2 and min(channels, seen.outputs) >= TILED
+        if tiled and not WINOGRAD.off:
             took = winograd.nanoseconds(batch, channels, seen.outputs, seen.positions)
             yield Way(40e3 + took, TILES)
     if is_dense:  # planes are swept in any case
