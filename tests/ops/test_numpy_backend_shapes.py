@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tapegrad._src.execution.numpy_backend import swept
+from tapegrad._src.execution.numpy_backend import swept, windowed
 from tapegrad._src.execution.numpy_backend.elementwise import chosen
 from tapegrad._src.execution.numpy_backend.operands import RULES, Unwritable
 from tapegrad._src.execution.numpy_backend.writer import written
@@ -455,7 +455,7 @@ def test_convolutions(name, dtype):
 )
 def test_convolutions_are_laid_out_in_parts_of_any_size(width, padding, at_a_time, monkeypatch):
     monkeypatch.setattr(swept, "LAID_OUT", at_a_time)
-    swept.sweep.cache.clear()
+    windowed.choices.cache.clear()
     x, w = drawn(5, 2, 6, 7), drawn(4, 2, *width)
 
     def convolved(x, w):
@@ -464,7 +464,7 @@ def test_convolutions_are_laid_out_in_parts_of_any_size(width, padding, at_a_tim
     assert "swept(" in agrees(convolved, x, w, tolerance=1e-4)
     y = np.asarray(convolved(x, w))
     assert "swept_between(" in agrees(lambda y: jax.vjp(lambda w: convolved(x, w), w)[1](y), y, tolerance=1e-4)
-    swept.sweep.cache.clear()
+    windowed.choices.cache.clear()
 
 
 @pytest.mark.parametrize("number", [np.inf, np.nan])

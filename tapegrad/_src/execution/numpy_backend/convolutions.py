@@ -7,7 +7,8 @@ convolution that it belongs to: which images, which windows. There are five ways
 of what all windows read (``windowed.py``), which can do all. Which one is taken is decided by figures that were
 measured, on one core of a Xeon (AVX-512, OpenBLAS), of the layers of residual nets and UNets: nanoseconds for each
 multiplication, for each element of what windows read, and for each one of the images and the results. No clock decides
-anything.
+anything. A kernel for any lengths finds the way for those that it is given, and remembers it (``choices`` in
+``windowed.py``).
 """
 
 from __future__ import annotations
@@ -25,9 +26,6 @@ Pairs = tuple[tuple[int, int], ...]
 
 FORWARD, IMAGES, KERNEL = "forward", "images", "kernel"
 """A convolution, the gradient of its images, and that of its kernel."""
-
-TILED = 32
-"""From so many channels on tiles are tried: they round what is exactly zero elsewhere, a window of zeros."""
 
 TILES, COLUMNS, ROWS, PLANES, SINGLE, ANY = "tiles", "columns", "rows", "planes", "single", "any"
 """The ways."""
@@ -55,18 +53,49 @@ class ConvolutionForm(NamedTuple):
     apart: tuple[int, ...]
 
 
-def seen_in(params: Mapping[str, Any], left: Sequence, right: Sequence, out: Sequence) -> ConvolutionForm | None:
-    """The form of what an equation computes, by its parameters and the shapes of its operands and its result.
+class ConvolutionSettings(NamedTuple):
+    """Parameters of jax's primitive, under its names, for a convolution without groups."""
 
-    None for groups, for other orders of dimensions, and where elements of both operands are spread apart.
+    dimension_numbers: tuple[tuple[int, ...], ...]
+    window_strides: tuple[int, ...]
+    padding: Pairs
+    lhs_dilation: tuple[int, ...]
+    rhs_dilation: tuple[int, ...]
+
+    def shape_of(self, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
+        """The shape of the result for operands of these shapes."""
+        of_left, of_right, of_result = self.dimension_numbers
+        result = {of_result[0]: left[of_left[0]], of_result[1]: right[of_right[0]]}
+        for i, (low, high) in enumerate(self.padding):
+            size = max((left[of_left[2 + i]] - 1) * self.lhs_dilation[i] + 1, 0) + low + high
+            reach = self.rhs_dilation[i] * (right[of_right[2 + i]] - 1)
+            result[of_result[2 + i]] = max((size - reach - 1) // self.window_strides[i] + 1, 0)
+        return tuple(result[axis] for axis in range(len(result)))
+
+
+def settings_of(params: Mapping[str, Any]) -> ConvolutionSettings | None:
+    """The settings among the parameters of an equation; None for groups, and where they are not known."""
+    if params["feature_group_count"] != 1 or params["batch_group_count"] != 1:
+        return None
+    if not all(isinstance(side, int) for pair in params["padding"] for side in pair):
+        return None
+    numbers, padding = (tuple(map(tuple, params[name])) for name in ("dimension_numbers", "padding"))
+    steps, *dilations = (tuple(params[name]) for name in ("window_strides", "lhs_dilation", "rhs_dilation"))
+    return ConvolutionSettings(numbers, steps, padding, *dilations)
+
+
+def seen_in(settings: ConvolutionSettings, left: Sequence[int], right: Sequence[int]) -> ConvolutionForm | None:
+    """The form of what is computed of operands of these shapes.
+
+    None for other orders of dimensions, and where elements of both operands are spread apart.
     """
-    order, numbers = tuple(range(len(left))), tuple(map(tuple, params["dimension_numbers"]))
-    if params["feature_group_count"] != 1 or params["batch_group_count"] != 1 or len(left) < 3:
+    numbers, steps, padding, dilation, apart = settings
+    order = tuple(range(len(left)))
+    if len(left) < 3 or set(numbers) - {order, (1, 0, *order[2:])}:
         return None
-    if not all(isinstance(size, int) for size in (*left, *right, *out)) or 0 in (*left, *right, *out):
+    out = settings.shape_of(left, right)
+    if 0 in (*left, *right, *out):
         return None
-    steps, padding = tuple(params["window_strides"]), tuple(map(tuple, params["padding"]))
-    dilation, apart = tuple(params["lhs_dilation"]), tuple(params["rhs_dilation"])
     is_dilated = any(step != 1 for step in dilation)
     if numbers == (order,) * 3 and not is_dilated:
         return ConvolutionForm(FORWARD, tuple(left), out[1], tuple(right[2:]), tuple(out[2:]), padding, steps, apart)
@@ -90,9 +119,9 @@ FEW_WINDOWS, MOST_COLUMNS = 64, 1 << 22
 """The windows of an image, and the elements that are laid out, up to which all images are taken together."""
 
 
-def way_of(seen: ConvolutionForm, dtype: Any) -> Way:
-    """The way that is likely to be the quickest."""
-    return min(ways(seen, np.dtype(dtype)))
+def ways_of(seen: ConvolutionForm, dtype: Any) -> list[Way]:
+    """The ways in which it can be computed; those first that are likely to be the quickest."""
+    return sorted(ways(seen, np.dtype(dtype)))
 
 
 def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
@@ -119,7 +148,7 @@ def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
         waste = prod(a + k - 1 for a, k in zip(seen.positions, seen.width, strict=True)) / prod(seen.positions)
         waste *= seen.positions[0] / (seen.positions[0] + seen.width[0] - 1)
         yield Way(20e3 + is_wide * waste * (0.021 * products + 0.25 * read), PLANES)
-        tiled = dtype == np.float32 and seen.width == (winograd.READ,) * 2 and min(channels, seen.outputs) >= TILED
+        tiled = dtype == np.float32 and seen.width == (winograd.READ,) * 2
         if tiled and not WINOGRAD.off:
             took = winograd.nanoseconds(batch, channels, seen.outputs, seen.positions)
             yield Way(40e3 + took, TILES)

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._src.caches import remembered
 from tapegrad._src.execution.numpy_backend.shares import runs, shares, summed, together
 from tapegrad._src.execution.state.threads import multiplies_small
 
@@ -69,7 +68,6 @@ class Sweep(NamedTuple):
     sums: list[slice]
 
 
-@remembered("sweeps")
 def sweep(shape: tuple[int, ...], outputs: int, width: tuple[int, ...], padding: Pairs) -> Sweep | tuple:
     """Sweeps of kernels of a width over images of a shape, whose padding may be negative; ``()``, if there are none."""
     batch, channels, *sizes = shape

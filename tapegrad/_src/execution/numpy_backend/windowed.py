@@ -9,14 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._src.caches import remembered
 from tapegrad._src.execution.numpy_backend import convolutions, single_positions
 from tapegrad._src.execution.numpy_backend.channels_innermost import by_rows, images_by_rows, kernel_by_rows, rows
 from tapegrad._src.execution.numpy_backend.contractions import cast, computed_operands, computing_dtype
-from tapegrad._src.execution.numpy_backend.convolutions import FORWARD, IMAGES, KERNEL, seen_in, way_of
+from tapegrad._src.execution.numpy_backend.convolutions import (
+    FORWARD,
+    IMAGES,
+    KERNEL,
+    ConvolutionForm,
+    ConvolutionSettings,
+    seen_in,
+    settings_of,
+    ways_of,
+)
 from tapegrad._src.execution.numpy_backend.expression import Constant, Lambda, Name
 from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
 from tapegrad._src.execution.numpy_backend.operands import Operand, Unwritable, are_known, call, constant, rule
@@ -24,6 +34,7 @@ from tapegrad._src.execution.numpy_backend.shapes import transposed
 from tapegrad._src.execution.numpy_backend.shares import shares, together
 from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
 from tapegrad._src.execution.numpy_backend.winograd import tiles, winograd, winograd_between
+from tapegrad._src.tape.mechanisms import WINOGRAD
 
 Pairs = Sequence[tuple[int, int]]
 Numbers = Sequence[int]
@@ -118,11 +129,8 @@ def convolved(
 @rule("conv_general_dilated")
 def conv_general_dilated(writer: Any, equation: Any) -> Operand:
     """A product of the kernel and what all windows show."""
-    operands, numbers = computed_operands(equation), tuple(map(tuple, equation.params["dimension_numbers"]))
-    dtype = computing_dtype(equation)
-    result = (
-        _by_its_way(equation, operands, dtype) or _swept(equation, operands) or _windowed(equation, operands, *numbers)
-    )
+    operands, dtype = computed_operands(equation), computing_dtype(equation)
+    result = _by_its_way(equation, operands, dtype) or _windowed(equation, operands)
     return cast(result, dtype, equation.aval.dtype)
 
 
@@ -136,36 +144,89 @@ WAYS: dict[tuple[str, str], Callable] = {
     (convolutions.SINGLE, FORWARD): single_positions.at_positions,
     (convolutions.SINGLE, IMAGES): single_positions.images_at_positions,
     (convolutions.SINGLE, KERNEL): single_positions.kernel_at_positions,
+    (convolutions.PLANES, FORWARD): swept,
+    (convolutions.PLANES, KERNEL): swept_between,
     (convolutions.TILES, FORWARD): winograd,
     (convolutions.TILES, KERNEL): winograd_between,
 }
 """Functions by the ways of Note [Ways of a convolution] and what they compute."""
 
+WITH_OTHERWISE = (swept, swept_between, winograd, winograd_between)
+"""Those that are given a function, too, for numbers that they can't compute with."""
+
+
+class Choice(NamedTuple):
+    """A function that computes a convolution, and how windows lie in it."""
+
+    function: Callable
+    how: Any
+
+
+def _how(way: str, seen: ConvolutionForm) -> Any:
+    if way == convolutions.TILES:
+        return tiles(seen.images, seen.outputs, seen.padding)
+    if way == convolutions.PLANES:
+        return sweep(seen.images, seen.outputs, seen.width, seen.padding)
+    return rows(seen.images, seen.width, seen.positions, seen.padding, seen.strides, seen.apart)
+
+
+@remembered("convolutions")
+def choices(
+    settings: ConvolutionSettings, left: tuple[int, ...], right: tuple[int, ...], dtype: np.dtype, winograd_off: bool
+) -> tuple[Choice, ...]:
+    """The quickest way for these shapes, and behind one with numbers that it can't compute with the next; or none."""
+    seen, chosen = seen_in(settings, left, right), list[Choice]()
+    if seen is None:
+        return ()
+    for way in ways_of(seen, dtype):
+        function = WAYS.get((way.name, seen.direction))
+        if function is None:
+            break
+        chosen.append(Choice(function, _how(way.name, seen)))
+        if function not in WITH_OTHERWISE:
+            break
+    return tuple(chosen)
+
+
+def by_lengths(left: np.ndarray, right: np.ndarray, settings: ConvolutionSettings, otherwise: Callable) -> np.ndarray:
+    """The convolution by the way that is likely to be the quickest for arrays of these lengths."""
+    chosen = choices(settings, left.shape, right.shape, left.dtype, WINOGRAD.off)
+    return _by_first(chosen, left, right, otherwise)
+
+
+def _by_first(chosen: Sequence[Choice], left: np.ndarray, right: np.ndarray, otherwise: Callable) -> np.ndarray:
+    if not chosen:
+        return otherwise(left, right)
+    (function, how), *others = chosen
+    if function in WITH_OTHERWISE:
+        return function(left, right, how, lambda left, right: _by_first(others, left, right, otherwise))
+    return function(left, right, how)
+
 
 def _by_its_way(equation: Any, operands: Sequence[Operand], dtype: Any) -> Operand | None:
-    """A convolution of known lengths by a way that is made for it; None if there is no quicker one than the others."""
-    seen = seen_in(equation.params, operands[0].shape, operands[1].shape, equation.aval.shape)
-    if seen is None:
+    """A convolution by a way that is made for it; None if there is no quicker one than the others."""
+    settings, shape = settings_of(equation.params), tuple(equation.aval.shape)
+    if settings is None or len(shape) < 3:
         return None
-    way = way_of(seen, dtype).name
-    function = WAYS.get((way, seen.direction))
-    if function is None:
-        return None
-    shape = tuple(equation.aval.shape)
-    if way != convolutions.TILES:
-        how: Any = rows(seen.images, seen.width, seen.positions, seen.padding, seen.strides, seen.apart)
-        return Operand(call(function, *operands, Constant(how)), shape)
-    names = Name("a"), Name("b")
-    given = [Operand(name, operand.shape) for name, operand in zip(names, operands, strict=True)]
-    direct = _swept(equation, given)
-    assert direct is not None, "a convolution by tiles has windows that move by one"
-    how = tiles(seen.images, seen.outputs, seen.padding)
-    return Operand(call(function, *operands, Constant(how), Lambda(names, direct.expression)), shape)
+    names, shapes = (Name("a"), Name("b")), [tuple(operand.shape) for operand in operands]
+    given = [Operand(name, shape) for name, shape in zip(names, shapes, strict=True)]
+    otherwise = Lambda(names, _windowed(equation, given).expression)
+    if not are_known(*shapes[0], *shapes[1]):
+        return Operand(call(by_lengths, *operands, Constant(settings), otherwise), shape)
+    chosen = choices(settings, *shapes, np.dtype(dtype), WINOGRAD.off)
+    for function, how in reversed(chosen[1:]):
+        more = (otherwise,) if function in WITH_OTHERWISE else ()
+        otherwise = Lambda(names, call(function, *given, Constant(how), *more))
+    for function, how in chosen[:1]:
+        more = (otherwise,) if function in WITH_OTHERWISE else ()
+        return Operand(call(function, *operands, Constant(how), *more), shape)
+    return None
 
 
-def _windowed(equation: Any, operands: Sequence[Operand], left: Any, right: Any, out: Any) -> Operand:
-    """A convolution of any kind; ``left``, ``right`` and ``out`` say in which order the dimensions are."""
+def _windowed(equation: Any, operands: Sequence[Operand]) -> Operand:
+    """A convolution of any kind, whichever order its dimensions have."""
     params = equation.params
+    left, right, out = map(tuple, params["dimension_numbers"])
     arranged = [transposed(operand, spec) for operand, spec in zip(operands, (left, right), strict=True)]
     settings = (
         tuple(params["window_strides"]), tuple(map(tuple, params["padding"])),
@@ -175,29 +236,6 @@ def _windowed(equation: Any, operands: Sequence[Operand], left: Any, right: Any,
     shape = tuple(equation.aval.shape[axis] for axis in out)
     result = Operand(call(convolved, *arranged, *settings), shape)
     return transposed(result, [out.index(axis) for axis in range(len(out))])
-
-
-def _swept(equation: Any, operands: Sequence[Operand]) -> Operand | None:
-    """A convolution whose windows move by one element, or the gradient of its kernel. See Note [Swept planes]."""
-    params, numbers = equation.params, tuple(map(tuple, equation.params["dimension_numbers"]))
-    steps = (*params["window_strides"], *params["lhs_dilation"], *params["rhs_dilation"])
-    groups = params["feature_group_count"], params["batch_group_count"]
-    order = tuple(range(equation.aval.ndim))
-    turned = (1, 0, *order[2:])
-    width = tuple((equation.avals[1] if numbers == (order,) * 3 else equation.aval).shape[2:])
-    if numbers not in ((order,) * 3, (turned,) * 3) or any(one != 1 for one in (*steps, *groups)) or len(order) < 3:
-        return None
-    if all(size == 1 for size in width):  # a product as it is
-        return None
-    images, padding = tuple(operands[0].shape), tuple(map(tuple, params["padding"]))
-    outputs = operands[1].shape[numbers[1][0]]
-    known = are_known(*images, outputs, *width)
-    how = Constant(sweep(images, outputs, width, padding)) if known else call(sweep, images, outputs, width, padding)
-    names = Name("a"), Name("b")
-    given = [Operand(name, operand.shape) for name, operand in zip(names, operands, strict=True)]
-    otherwise = Lambda(names, _windowed(equation, given, *numbers).expression)
-    function = swept if numbers[0] == order else swept_between
-    return Operand(call(function, *operands, how, otherwise), tuple(equation.aval.shape))
 
 
 # -- pooling -----------------------------------------------------------------------------------------------------------

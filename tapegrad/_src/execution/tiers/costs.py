@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.convolutions import KERNEL, seen_in, way_of
+from tapegrad._src.execution.numpy_backend.convolutions import KERNEL, seen_in, settings_of, ways_of
 from tapegrad._src.execution.numpy_backend.forms import FORMS, unseen
 from tapegrad._src.execution.numpy_backend.printing import evaluated
 from tapegrad._src.tape.mechanisms import STRIPS
@@ -350,15 +350,17 @@ def _elements(equation: Any, lengths: dict[Any, int], known: KnownSizes) -> Figu
 
 
 def _convolution(equation: Any, written: float, lengths: dict[Any, int]) -> Figures:
-    """The cost of a convolution; of one of known lengths, the host's by the way that it takes."""
-    params, (left, right), (out,) = equation.params, _avals(equation.invars), _avals(equation.outvars)
+    """The cost of a convolution; the host's by the way that it takes."""
+    params, (left, right) = equation.params, _avals(equation.invars)
     numbers = params["dimension_numbers"]
     summed = _count([right.shape[axis] for axis in numbers.rhs_spec[1:]], lengths)
     windows = written * summed / max(_count([right.shape[numbers.rhs_spec[0]]], lengths), 1)
     host = PRODUCT.host * written * summed + _window(windows).host * windows
-    seen, each = seen_in(params, left.shape, right.shape, out.shape), _window(windows).xla
+    settings, each = settings_of(params), _window(windows).xla
+    shapes = [[int(_count([size], lengths)) for size in one.shape] for one in (left, right)]
+    seen = settings and seen_in(settings, *shapes)
     if seen is not None:
-        host = way_of(seen, jnp.float32 if _is_half(left) else left.dtype).nanoseconds
+        host = ways_of(seen, jnp.float32 if _is_half(left) else left.dtype)[0].nanoseconds
         each = WINDOW_OF_KERNEL if seen.direction == KERNEL else each
     apart = math.prod(params.get("lhs_dilation") or ())  # zeros, which XLA leaves out
     return Figures(host, (PRODUCT.xla * written * summed + each * windows) / apart)
