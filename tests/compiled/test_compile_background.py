@@ -236,13 +236,35 @@ def test_fullgraph_goes_on_to_refuse():
             step(torch.ones(3))
 
 
+def doubled(x, times=60):
+    for _ in range(times):
+        x = -x
+    return (x * 2).sum()
+
+
 def test_kinds_of_calls_wait_each_by_itself(monkeypatch):
-    step = torch.compile(lambda x: (x * 2).sum())
-    found = []
+    step, found = torch.compile(doubled), []
     for length in (3, 5) * 400:
         found.append(step(torch.ones(length)).item())
     assert found == [6.0, 10.0] * 400
     assert step.report().count(": replayed") == 2
+
+
+def test_what_takes_less_time_at_once_than_a_program_stays_at_once():
+    step = torch.compile(doubled)
+    assert [step(torch.ones(3), 1).item() for _ in range(400)] == [-6.0] * 400
+    assert step.replayed == 0 and "calls at once take no longer" in step.report()
+
+
+def test_small_steps_are_replayed_after_about_the_time_that_compiling_them_takes(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(settings, "background", True)
+    monkeypatch.setattr(compiled_before, "cache_directory", lambda: None)
+    step = torch.compile(training())
+    for _ in range(4):
+        step()
+    (calls,) = (int(line.split()[-2]) for line in step.report().splitlines() if "until then at once" in line)
+    assert 300 < calls < 3000  # of a quarter of a millisecond each
 
 
 def test_the_compilers_thread_counts_as_no_user():

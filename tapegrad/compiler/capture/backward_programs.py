@@ -51,8 +51,8 @@ class BackwardProgram:
         self.executable, self._constants, self._results = executable, constants, results
         self._comes_back = False
 
-    def run(self, given: list[Any]) -> list[Any]:
-        """The gradients at the ends. From the second time on it is compiled, on a CPU in the background."""
+    def run(self, given: list[Any], is_compiled: bool = True) -> list[Any]:
+        """The gradients at the ends. From the second time on it is compiled, if at all, on a CPU in the background."""
         inputs, results = [*given, *self._constants], []  # type: ignore[var-annotated]
         fixed = [inputs[~slot] if slot is not None and slot < 0 else None for slot in self._results]
         executable = self.executable
@@ -60,7 +60,7 @@ class BackwardProgram:
             return fixed
         if not executable.compiled:
             executable.prepare(inputs)
-            if self._comes_back:
+            if self._comes_back and is_compiled:
                 executable.compile_later()
             self._comes_back = True
         executable.run(inputs, results)
@@ -80,7 +80,10 @@ class Backward:
 
     Attributes:
         kept: what a forward program keeps for it (``residuals.py``).
+        is_compiled: whether it is to be compiled: as the forward program is.
     """
+
+    is_compiled = True
 
     def __init__(self, joint: Joint, number: int, capture: Capture) -> None:
         self.joint, self.number, self.stage = joint, number, joint.stages[number]

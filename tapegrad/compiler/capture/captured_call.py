@@ -393,11 +393,11 @@ class CapturedCall:
         unlike = entry.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
-        if (new.histories is not None or self.shared.by_itself) and not worthwhile(
-            self.shared.function, new.executable
-        ):
+        if not worthwhile(self.shared.function, new.executable):
             self.why_not = why_not = why_not or "calls at once take no longer than its program would"
             entry.worthwhile = False
+            for backward in new.histories.backwards if new.histories else ():
+                backward.is_compiled = False
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
         entry.dynamic |= {binding.identity for binding, _ in self.numbers.written} - entry.pinned

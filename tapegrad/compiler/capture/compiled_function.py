@@ -85,7 +85,9 @@ class CompiledFunctionBackward(Node):
             return backward.walk(pattern, given)
         given = list(map(materialized, given))
         program = backward.program(pattern, given)
-        return list(map(materialized, backward.walk(pattern, given))) if program is None else program.run(given)
+        if program is None:
+            return list(map(materialized, backward.walk(pattern, given)))
+        return program.run(given, backward.is_compiled)
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         self._check()

@@ -59,9 +59,9 @@ AT_ONCE, AT_ONCE_IN_LOOPS = 4096, 1024
 """Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once. Where values
 go through loops, what XLA takes to compile grows faster than the length, and subprograms are equal."""
 
-SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_CONVOLUTION = 0.5, 0.0025, 0.15
+SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_CONVOLUTION = 0.2, 0.004, 0.15
 """About what XLA takes to compile a step, for each of its instructions, and for each convolution, forward or back:
-measured with ``python -m benchmarks --compiled``."""
+measured with the steps of ``tests/compiled/``."""
 
 SECONDS_TO_LOAD, SECONDS_TO_LOWER = 0.06, 0.0005
 """About what it takes where another process has compiled it: to load it, and to lower each of its instructions."""
@@ -78,14 +78,18 @@ PATIENCE = 1.5
 CALL_AT_ONCE = 4e-6
 """Seconds that a kernel takes at once, besides what it computes: Python, and the tape."""
 
+TRAINING, MODELS = 150e-6, 40
+"""The same of a call that updates parameters, for what is no kernel: modules, the backward pass, an optimizer; and how
+many of its kernels take twice as long: those of its model. Steps of ``tests/compiled/`` take 0.6 to 3 times as long."""
+
 JOINED = 0.5e-6
 """The same of a kernel that is called for many small tensors together, for each of them."""
 
 MARGIN = 0.9
 """An update is compiled by itself if its program is likely to take less than such a part of what it takes at once."""
 
-REPLAY, REPLAY_INPUT = 60e-6, 5e-6
-"""Seconds that a replay takes besides what its program computes, and for each input."""
+REPLAY, REPLAY_INPUT, REPLAY_WRITE = 60e-6, 5e-6, 6e-6
+"""Seconds that a replay takes besides what its program computes, for each input, and for each that it replaces."""
 
 
 LARGE_STEP = 1 << 24
@@ -123,6 +127,7 @@ class StepExecutable(Due):
         cached = len(code) > AT_ONCE or in_loops
         self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if cached else None
         self.donated = () if self._cached else tuple(replaced)
+        self._replaces = len(replaced)
         self._code = code
         self._wide = any(instruction[0].kernel.wide for instruction in code)
         self._jitted: Any = None
@@ -162,7 +167,7 @@ class StepExecutable(Due):
         count, self._program = len(self._code), self._cached or self._jit(self._examples)
         self._mark = CacheMark(self._described())
         self._debt, self._each = PATIENCE * self._seconds(), 1e-9 * kernels_cost(self._code, Call.present_cost)
-        self._each += CALL_AT_ONCE * count
+        self._each += CALL_AT_ONCE * count + self._training()
         steps = ceil(self._debt / self._each)
         for call, times in Counter(instruction[0] for instruction in self._code).items():
             call.kernel.postpone(steps * times)
@@ -193,13 +198,20 @@ class StepExecutable(Due):
         """
         if not in_background():
             return True
-        at_once, replayed = 0.0, REPLAY + REPLAY_INPUT * len(self._examples)
+        at_once, replayed = self._training(), self._replay()
         for call, *operands in self._code:
             by_xla = call.kernel.cost_by_xla()
             at_once += CALL_AT_ONCE + 1e-9 * call.present_cost()
             if by_xla is not None:
                 replayed += 1e-9 * max(0.0, by_xla - XLA_CALL - XLA_ARRAY * (len(operands) + call.count))
         return replayed < at_once
+
+    def _training(self) -> float:
+        """About what a call takes at once besides its kernels: nothing, unless it updates parameters."""
+        return TRAINING + CALL_AT_ONCE * min(len(self._code), MODELS) if self._replaces else 0.0
+
+    def _replay(self) -> float:
+        return REPLAY + REPLAY_INPUT * len(self._examples) + REPLAY_WRITE * self._replaces
 
     def worthwhile_as_update(self, joins: int) -> bool:
         """The same of an optimizer's update, which at once computes tensors of up to ``joins`` elements together.
@@ -210,7 +222,7 @@ class StepExecutable(Due):
         if not in_background():
             return True
         copied = (one for i, one in enumerate(self._examples) if i not in self.donated and hasattr(one, "shape"))
-        at_once, replayed = 0.0, REPLAY + REPLAY_INPUT * len(self._examples) + 1e-9 * sum(map(memory_cost_of, copied))
+        at_once, replayed = 0.0, self._replay() + 1e-9 * sum(map(memory_cost_of, copied))
         for call, *operands in self._code:
             by_xla, results = call.kernel.cost_by_xla(), [aval for aval in call.avals if aval is not None]
             joined = all(aval.size <= joins for aval in results)
