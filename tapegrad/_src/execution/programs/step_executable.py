@@ -79,8 +79,8 @@ CALL_AT_ONCE = 4e-6
 """Seconds that a kernel takes at once, besides what it computes: Python, and the tape."""
 
 TRAINING, MODELS = 150e-6, 40
-"""The same of a call that updates parameters, for what is no kernel: modules, the backward pass, an optimizer; and how
-many of its kernels take twice as long: those of its model. Steps of ``tests/compiled/`` take 0.6 to 3 times as long."""
+"""The same of a call that runs a backward pass, for what is no kernel: modules, the engine, an optimizer; and how many
+of its kernels take twice as long: those of its model. Steps of ``tests/compiled/`` take 0.6 to 3 times as long."""
 
 JOINED = 0.5e-6
 """The same of a kernel that is called for many small tensors together, for each of them."""
@@ -128,6 +128,7 @@ class StepExecutable(Due):
         self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if cached else None
         self.donated = () if self._cached else tuple(replaced)
         self._replaces = len(replaced)
+        self._differentiates = any("Backward" in instruction[0].kernel.name for instruction in code)
         self._code = code
         self._wide = any(instruction[0].kernel.wide for instruction in code)
         self._jitted: Any = None
@@ -207,8 +208,8 @@ class StepExecutable(Due):
         return replayed < at_once
 
     def _training(self) -> float:
-        """About what a call takes at once besides its kernels: nothing, unless it updates parameters."""
-        return TRAINING + CALL_AT_ONCE * min(len(self._code), MODELS) if self._replaces else 0.0
+        """About what a call takes at once besides its kernels: nothing, unless it runs a backward pass."""
+        return TRAINING + CALL_AT_ONCE * min(len(self._code), MODELS) if self._differentiates else 0.0
 
     def _replay(self) -> float:
         return REPLAY + REPLAY_INPUT * len(self._examples) + REPLAY_WRITE * self._replaces
