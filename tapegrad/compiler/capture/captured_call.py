@@ -393,7 +393,8 @@ class CapturedCall:
         unlike = entry.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
-        if not worthwhile(self.shared.function, new.executable):
+        by_itself = new.histories is not None or self.shared.by_itself
+        if not (worthwhile(self.shared.function, new.executable) if by_itself else new.executable.is_large):
             self.why_not = why_not = why_not or "calls at once take no longer than its program would"
             entry.worthwhile = False
             for backward in new.histories.backwards if new.histories else ():

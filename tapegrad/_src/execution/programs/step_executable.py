@@ -191,6 +191,13 @@ class StepExecutable(Due):
             yield f"{shown((call, *slots))} {[aval and (aval.shape, aval.dtype.name) for aval in call.avals]}"
         yield f"{self._examples} {self.constants} {self.results} {self.donated}"
 
+    @property
+    def is_large(self) -> bool:
+        """True if a replay takes less time than calls at once, whatever its program takes; where XLA runs everything,
+        it does."""
+        at_once = CALL_AT_ONCE * len(self._code) + 1e-9 * kernels_cost(self._code, Call.present_cost)
+        return not in_background() or self._replay() < at_once + self._training()
+
     def worthwhile(self) -> bool:
         """Tell whether its program is likely to be quicker than calls at once; where XLA runs everything, it is.
 
