@@ -108,7 +108,7 @@ def arguments_of(library: Library, tests: Iterable[str] = ()) -> list[str]:
     """What pytest is told."""
     ignored = [f"--ignore={path}" for path in library.left_out]
     ours = ["-q", "-p", "libraries_plugin", "-p", "no:cacheprovider", f"--timeout={SECONDS_OF_A_TEST}"]
-    ours.append("--continue-on-collection-errors")
+    ours += ["--continue-on-collection-errors", "--rootdir=."]
     return [*ours, "-W", "default", "-o", "addopts=", *library.options, *ignored, *(tests or library.tests)]
 
 
@@ -302,6 +302,7 @@ def main() -> int:
         return names.report()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pytest.ini").touch()  # where a library has no settings of its own, those of the checkout are not meant
     if given.count_names:
         names.count(folder)
     for name in given.libraries:
