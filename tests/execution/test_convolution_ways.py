@@ -190,13 +190,13 @@ def test_what_is_no_number_reaches_only_what_reads_it(number):
             )  # fmt: skip
 
 
-def test_the_error_is_that_of_direct_sums():
+def test_the_error_is_a_few_times_that_of_direct_sums():
     """In units of the results' deviation, against sums of float64."""
     (function, (x, w), _), *_ = three(CHOSEN["many channels"][0])
     with jax.enable_x64(True):
         exactly = np.asarray(lax.conv_general_dilated(x.astype("f8"), w.astype("f8"), (1, 1), ((1, 1), (1, 1))))
     off = np.abs(written(function, (x, w)).body(x, w) - exactly) / exactly.std()
-    assert off.max() < 4e-6 and np.sqrt((off**2).mean()) < 4e-7
+    assert off.max() < 2e-5 and np.sqrt((off**2).mean()) < 2e-6
 
 
 def by_tiles():
@@ -206,12 +206,17 @@ def by_tiles():
     return written(function, (x, w)).body, x.copy(), w
 
 
-def test_windows_of_zeros_give_zero():
-    body, x, w = by_tiles()
+@pytest.mark.parametrize("padding", [((1, 1), (1, 1)), ((0, 5), (4, -2)), ((-1, 0), (2, 2))])
+def test_windows_of_zeros_give_zero(padding):
+    case = (2, 64, 64, (32, 32), (3, 3), (1, 1), padding, (1, 1))
+    (function, (x, w), _), *_ = three(case)
     x[:, :, 5:19, 7:20] = 0
     x[1, :, :, :3] = -0.0
-    found, expected = body(x, w), np.asarray(lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1))))
+    code, expected = written(function, (x, w)), np.asarray(lax.conv_general_dilated(x, w, (1, 1), padding))
+    assert "winograd(" in code.source
+    found = code.body(x, w)
     assert (expected == 0).any() and np.array_equal(found == 0, expected == 0)
+    close(found, expected)
 
 
 def test_a_masked_kernel_reads_nothing_of_what_it_masks():
@@ -219,13 +224,6 @@ def test_a_masked_kernel_reads_nothing_of_what_it_masks():
     w[:, :, 1, 1:] = w[:, :, 2] = 0
     x[:, :, :15] = 0
     assert (body(x, w)[:, :, :15] == 0).all()
-
-
-def test_small_whole_numbers_are_added_up_exactly():
-    body, x, w = by_tiles()
-    x, w = np.round(4 * x), np.round(4 * w) + np.float32(0.5)
-    expected = lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)), precision="highest")
-    assert np.array_equal(body(x, w), np.asarray(expected))
 
 
 def test_a_relu_behind_a_bias_of_zero_stops_the_gradient_where_images_are_zero():

@@ -148,7 +148,7 @@ def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
         waste = prod(a + k - 1 for a, k in zip(seen.positions, seen.width, strict=True)) / prod(seen.positions)
         waste *= seen.positions[0] / (seen.positions[0] + seen.width[0] - 1)
         yield Way(20e3 + is_wide * waste * (0.021 * products + 0.25 * read), PLANES)
-        tiled = dtype == np.float32 and seen.width == (winograd.READ,) * 2
+        tiled = dtype == np.float32 and seen.width == (winograd.READ,) * 2 and min(seen.positions) > 1
         if tiled and not WINOGRAD.off:
             took = winograd.nanoseconds(batch, channels, seen.outputs, seen.positions)
             yield Way(40e3 + took, TILES)
