@@ -165,10 +165,9 @@ class StepExecutable(Due):
             self._subprograms = self._cached.begin(self._examples)
             if not self._subprograms:
                 return
-        count, self._program = len(self._code), self._cached or self._jit(self._examples)
+        self._program = self._cached or self._jit(self._examples)
         self._mark = CacheMark(self._described())
-        self._debt, self._each = PATIENCE * self._seconds(), 1e-9 * kernels_cost(self._code, Call.present_cost)
-        self._each += CALL_AT_ONCE * count + self._training()
+        self._debt, self._each = PATIENCE * self._seconds(), self._at_once()
         steps = ceil(self._debt / self._each)
         for call, times in Counter(instruction[0] for instruction in self._code).items():
             call.kernel.postpone(steps * times)
@@ -195,8 +194,7 @@ class StepExecutable(Due):
     def is_large(self) -> bool:
         """True if a replay takes less time than calls at once, whatever its program takes; where XLA runs everything,
         it does."""
-        at_once = CALL_AT_ONCE * len(self._code) + 1e-9 * kernels_cost(self._code, Call.present_cost)
-        return not in_background() or self._replay() < at_once + self._training()
+        return not in_background() or self._replay() < self._at_once()
 
     def worthwhile(self) -> bool:
         """Tell whether its program is likely to be quicker than calls at once; where XLA runs everything, it is.
@@ -213,6 +211,11 @@ class StepExecutable(Due):
             if by_xla is not None:
                 replayed += 1e-9 * max(0.0, by_xla - XLA_CALL - XLA_ARRAY * (len(operands) + call.count))
         return replayed < at_once
+
+    def _at_once(self) -> float:
+        """About what a call at once takes."""
+        kernels = 1e-9 * kernels_cost(self._code, Call.present_cost)
+        return CALL_AT_ONCE * len(self._code) + kernels + self._training()
 
     def _training(self) -> float:
         """About what a call takes at once besides its kernels: nothing, unless it runs a backward pass."""
