@@ -110,7 +110,7 @@ def test_what_goes_through_a_loop_is_computed_once():
     assert flops(*long, extra_outputs(*long)) < 2.5 * flops(*short, extra_outputs(*short))
 
 
-def test_only_what_is_read_twice_on_the_way_from_one_period_to_the_next_is_kept():
+def test_what_one_period_gives_to_a_later_one_is_kept_unless_all_is_cheap():
     def names(program):
         code, wanted, inputs = recorded(program)
         calls = [call for call, *_ in code for _ in range(call.count)]
@@ -132,6 +132,12 @@ def test_only_what_is_read_twice_on_the_way_from_one_period_to_the_next_is_kept(
             y = (y - (y * 2 + 1)) @ w
         return y
 
+    def cheap():
+        y = x
+        for _ in range(30):
+            y = y - (y * 2 + 1)
+        return y
+
     def running_total():
         total = torch.zeros(4)
         for _ in range(30):
@@ -140,8 +146,10 @@ def test_only_what_is_read_twice_on_the_way_from_one_period_to_the_next_is_kept(
         return total
 
     assert names(lambda: states(2)) == []
-    assert set(names(lambda: states(30))) == {"add"}  # c, and not h, on whose way is a tanh
-    assert names(all_held) == names(through_matrices) == names(running_total) == []
+    assert set(names(lambda: states(30))) == {"add", "tanh"}
+    assert len(names(lambda: states(30))) in (56, 57, 58)
+    assert len(names(through_matrices)) == 29
+    assert names(all_held) == names(cheap) == names(running_total) == []
 
 
 def test_what_takes_much_memory_is_not_kept():

@@ -261,7 +261,7 @@ def share_memory(storage: Storage, buffer: SharedBuffer) -> None:
     """Let a storage, which counts as written, have its elements where others see them. They are there already."""
     shared = SHARED.get(type(storage), type(storage))
     serial = storage.serial
-    shared_now[serial] = weakref.ref(storage, lambda gone: shared_now.pop(serial, None))
+    shared_now[serial] = weakref.ref(storage, lambda gone, shown=shared_now: shown.pop(serial, None))
     storage.memory, storage.fixed = buffer, True
     storage.__class__ = shared
 

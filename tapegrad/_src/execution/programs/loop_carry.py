@@ -2,11 +2,12 @@
 
 Note [What XLA computes twice]
 XLA fuses what computes a value into all who read it, when it takes that to be ``CHEAP``, and computes it once for each.
-With a value that goes through a loop, as the gradient of the state of a recurrent cell, this has no end: the tenth
+With a value that goes through a loop, as the state of a recurrent cell and its gradient, this has no end: the tenth
 period computes the nine before it once more, each of its readers for itself. Then compiling takes a time that grows
-with the square of the periods, and running, too. What somebody outside wants, XLA does not compute twice. So of a value
-on a cheap way from one period to the next that is read several times (``loop_carry``) we say that it is wanted, and
-drop it. Loops of nothing but cheap operations are one kernel anyway: there it would only write to memory.
+with the square of the periods, and running, too. What somebody outside wants, XLA does not compute twice. So what one
+period of a loop gives to a later one we say is wanted, and drop it: a cell of 60 periods is compiled in a sixth of the
+time, and runs in a ninth. Loops of nothing but cheap operations are one kernel anyway: there it would only write
+to memory.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ CHEAP = frozenset((
 ))  # fmt: skip
 """The operations that XLA rather does several times than write what they give to memory, as jaxprs call them."""
 
+PRODUCTS = frozenset(("conv_general_dilated", "dot_general"))
+"""Operations that are kernels by themselves, so that what stands between those of two periods is several."""
+
 KEPT_BYTES = 4 << 20
 """So many bytes may always be given out only for XLA's sake; more, if a subprogram is given twice as many."""
 
@@ -54,14 +58,12 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
         return []
     known = [aval for call, *_ in code for aval in call.avals if aval is not None]
 
-    def is_cheap(instruction: tuple) -> bool:
+    def operations(instruction: tuple) -> frozenset[str]:
         call, *slots = instruction
         values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
-        return computed_twice(call, tuple(map(type_of, values)))
+        return operations_of(call, tuple(map(type_of, values)))
 
-    extra = [slot for slot in loop_carry(code) if not wanted[slot]]
-    if extra:
-        extra = [slot for slot in loop_carry(code, is_cheap) if not wanted[slot]]
+    extra = [slot for slot in loop_carry(code, operations) if not wanted[slot]]
     total = sum(known[slot].nbytes for slot in extra)
     return extra if total <= max(KEPT_BYTES, sum(map(_nbytes, arguments)) // 2) else []
 
@@ -75,12 +77,17 @@ def type_of(value: Any) -> Any:
     return value if isinstance(value, NUMBERS) else jax.ShapeDtypeStruct(value.shape, value.dtype)
 
 
-@remembered("looked through", nbytes=512)
 def computed_twice(call: Call, operands: tuple) -> bool:
     """Tell whether XLA may compute the results of a kernel once for each reader, given its operands' shapes and
     dtypes."""
+    return CHEAP.issuperset(operations_of(call, operands))
+
+
+@remembered("looked through", nbytes=512)
+def operations_of(call: Call, operands: tuple) -> frozenset[str]:
+    """The names of what a kernel does, given its operands' shapes and dtypes."""
     with jax.enable_x64(call.kernel.wide):
-        return CHEAP.issuperset(operations(call.kernel.function.trace(*operands).jaxpr))
+        return frozenset(operations(call.kernel.function.trace(*operands).jaxpr))
 
 
 def operations(jaxpr: Any) -> Iterator[str]:
@@ -93,41 +100,23 @@ def operations(jaxpr: Any) -> Iterator[str]:
             yield from operations(inner)
 
 
-def loop_carry(code: Sequence[tuple], is_cheap: Callable[[tuple], bool] | None = None) -> list[int]:
-    """The results in loops on which depends what a later period does, and which depend on an earlier one themselves.
+def loop_carry(code: Sequence[tuple], operations: Callable[[tuple], frozenset[str]]) -> list[int]:
+    """The results of a loop that its later periods read.
 
-    Only those that are read several times; with ``is_cheap``, only as far as all that is between them is, and in loops
-    where something is not.
+    Only those that are read several times, if there are no products in the loop, and none if all in it is cheap.
+
+    Args:
+        operations: gives the names of what an instruction does.
     """
     firsts = list(accumulate((call.count for call, *_ in code), initial=0))
     readers = Counter(slot for instruction in code for slot in set(instruction[1:]))
     carried: list[int] = []
     for start, period, times in loops([id(instruction[0]) for instruction in code], SHORTEST_LOOP):
-        indices = range(start, start + period * times)
-        turns = {i: (i - start) // period for i in indices}
-        period_of = {slot: turns[i] for i in indices for slot in range(firsts[i], firsts[i + 1])}
-        cheap = [i for i in indices if is_cheap is None or is_cheap(code[i])]
-        if is_cheap is not None and set(cheap).issuperset(_carried(code, firsts, turns, period_of, indices)[0]):
-            continue  # XLA makes one kernel of what is carried, and computes everything in it once
-        late = _carried(code, firsts, turns, period_of, cheap)[1]
-        early: set[int] = set()
-        for i in reversed(cheap):
-            now, slots = turns[i], code[i][1:]
-            needed = not early.isdisjoint(range(firsts[i], firsts[i + 1]))
-            early.update(slot for slot in slots if needed or period_of.get(slot, now) < now)
-        carried += sorted(slot for slot in late & early if readers[slot] > 1)
+        done = frozenset().union(*map(operations, code[start : start + period]))
+        if done <= CHEAP:
+            continue  # XLA makes one kernel of it, and computes everything in it once
+        indices, least = range(start, start + period * times), 1 if done & PRODUCTS else 2
+        period_of = {slot: (i - start) // period for i in indices for slot in range(firsts[i], firsts[i + 1])}
+        read = {slot for i in indices for slot in code[i][1:] if period_of.get(slot, times) < (i - start) // period}
+        carried += sorted(slot for slot in read if readers[slot] >= least)
     return carried
-
-
-def _carried(
-    code: Sequence[tuple], firsts: Sequence[int], turns: dict[int, int], period_of: dict[int, int], among: Sequence[int]
-) -> tuple[list[int], set[int]]:
-    """Those of some instructions that depend on an earlier period by others of them, and their results."""
-    carried: list[int] = []
-    late: set[int] = set()
-    for i in among:
-        now = turns[i]
-        if any(slot in late or period_of.get(slot, now) < now for slot in code[i][1:]):
-            carried.append(i)
-            late.update(range(firsts[i], firsts[i + 1]))
-    return carried, late

@@ -36,7 +36,7 @@ from tapegrad._src.execution.data.devices import jitted
 from tapegrad._src.execution.data.values import described, quiet_numbers
 from tapegrad._src.execution.kernels.kernel import call_into
 from tapegrad._src.execution.programs.compiled_before import CacheMark
-from tapegrad._src.execution.programs.loop_carry import extra_outputs, loop_carry
+from tapegrad._src.execution.programs.loop_carry import extra_outputs
 from tapegrad._src.execution.programs.partition import run_through
 from tapegrad._src.execution.programs.releasing import InstructionStep, ProgramRun, steps_of
 from tapegrad._src.execution.programs.running import (
@@ -55,13 +55,12 @@ from tapegrad._src.execution.tiers.costs import XLA_ARRAY, XLA_CALL, memory_cost
 from tapegrad._src.execution.tiers.settings import Due, compiler, in_background
 from tapegrad._src.progress import waiting
 
-AT_ONCE, AT_ONCE_IN_LOOPS = 4096, 1024
-"""Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once. Where values
-go through loops, what XLA takes to compile grows faster than the length, and subprograms are equal."""
+AT_ONCE = 8192
+"""Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
 
-SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_CONVOLUTION = 0.2, 0.004, 0.15
-"""About what XLA takes to compile a step, for each of its instructions, and for each convolution, forward or back:
-measured with the steps of ``tests/compiled/``."""
+SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_UPDATE, SECONDS_PER_CONVOLUTION = 0.2, 0.008, 0.0008, 0.15
+"""About what XLA takes to compile a step, for each instruction of models and their backward passes, for each behind
+them, and for each convolution, forward or back: measured with the steps of ``tests/compiled/``."""
 
 SECONDS_TO_LOAD, SECONDS_TO_LOWER = 0.06, 0.0005
 """About what it takes where another process has compiled it: to load it, and to lower each of its instructions."""
@@ -69,18 +68,15 @@ SECONDS_TO_LOAD, SECONDS_TO_LOWER = 0.06, 0.0005
 HALVES = frozenset(map(np.dtype, ("float16", ml_dtypes.bfloat16)))
 """Dtypes of which XLA would keep more digits between two operations than they have."""
 
-SECONDS_IN_LOOPS = 0.0003
-"""About what it takes for each pair of instructions, where values go through loops (``loop_carry.py``)."""
-
 PATIENCE = 1.5
 """The time that calls take before the program takes their place, as a multiple of what compiling is likely to take."""
 
 CALL_AT_ONCE = 4e-6
 """Seconds that a kernel takes at once, besides what it computes: Python, and the tape."""
 
-TRAINING, MODELS = 150e-6, 40
-"""The same of a call that runs a backward pass, for what is no kernel: modules, the engine, an optimizer; and how many
-of its kernels take twice as long: those of its model. Steps of ``tests/compiled/`` take 0.6 to 3 times as long."""
+TRAINING, IN_MODELS = 150e-6, 3e-6
+"""The same of a call that runs a backward pass, for what is no kernel: the engine, an optimizer; and how much longer
+each kernel of its model takes. Steps of ``tests/compiled/`` take 0.6 to 3 times as long."""
 
 JOINED = 0.5e-6
 """The same of a kernel that is called for many small tensors together, for each of them."""
@@ -123,12 +119,12 @@ class StepExecutable(Due):
         for slot in results:
             wanted[slot] = 1
         self._wanted = bytes(wanted)
-        in_loops = AT_ONCE_IN_LOOPS < len(code) <= AT_ONCE and bool(loop_carry(code))
-        cached = len(code) > AT_ONCE or in_loops
-        self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if cached else None
+        is_long = len(code) > AT_ONCE
+        self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if is_long else None
         self.donated = () if self._cached else tuple(replaced)
         self._replaces = len(replaced)
-        self._differentiates = any("Backward" in instruction[0].kernel.name for instruction in code)
+        names = [instruction[0].kernel.name for instruction in code]
+        self._models = max((i for i, name in enumerate(names, 1) if "Backward" in name), default=0)
         self._code = code
         self._wide = any(instruction[0].kernel.wide for instruction in code)
         self._jitted: Any = None
@@ -138,7 +134,6 @@ class StepExecutable(Due):
         self._subprograms: list[SubprogramExecutable] = []
         self._examples: list[Any] = []
         self._debt = self._each = 0.0
-        self._in_loops = False
         self._gives_back = sum([instruction[0].nbytes for instruction in code]) >= LARGE_STEP
 
     def prepare(self, inputs: Sequence[Any]) -> None:
@@ -181,8 +176,9 @@ class StepExecutable(Due):
         if self._mark.is_there:
             return SECONDS_TO_LOAD + SECONDS_TO_LOWER * count
         convolutions = sum("onvolution" in instruction[0].kernel.name for instruction in code)
-        seconds = SECONDS_PER_STEP + SECONDS_PER_INSTRUCTION * count + SECONDS_PER_CONVOLUTION * convolutions
-        return seconds + (SECONDS_IN_LOOPS * count**2 if self._in_loops else 0.0)
+        models = min(self._models or count, count)
+        seconds = SECONDS_PER_STEP + SECONDS_PER_INSTRUCTION * models + SECONDS_PER_UPDATE * (count - models)
+        return seconds + SECONDS_PER_CONVOLUTION * convolutions
 
     def _described(self) -> Iterator[str]:
         """Its instructions and their types, its inputs and results, in words."""
@@ -219,7 +215,7 @@ class StepExecutable(Due):
 
     def _training(self) -> float:
         """About what a call takes at once besides its kernels: nothing, unless it runs a backward pass."""
-        return TRAINING + CALL_AT_ONCE * min(len(self._code), MODELS) if self._differentiates else 0.0
+        return TRAINING + IN_MODELS * self._models if self._models else 0.0
 
     def _replay(self) -> float:
         return REPLAY + REPLAY_INPUT * len(self._examples) + REPLAY_WRITE * self._replaces
@@ -331,7 +327,6 @@ class StepExecutable(Due):
     def _jit(self, inputs: Sequence[Any]) -> Any:
         code, constants = self._code, self.constants
         wanted = (*self.results, *extra_outputs(code, self._wanted, inputs))
-        self._in_loops = len(wanted) > len(self.results)
         rest = (i for i in range(len(inputs)) if i not in constants and i not in self.donated)
         order = self._order = (*self.donated, *rest)
 
