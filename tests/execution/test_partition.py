@@ -110,6 +110,21 @@ def test_what_goes_through_a_loop_is_computed_once():
     assert flops(*long, extra_outputs(*long)) < 2.5 * flops(*short, extra_outputs(*short))
 
 
+def test_so_is_what_one_kernel_reads_that_uses_it_several_times():
+    x, cell = torch.ones(2, 4), torch.nn.GRUCell(4, 4)
+
+    def last(steps):
+        h = torch.zeros(2, 4)
+        with torch.no_grad():
+            for _ in range(steps):
+                h = cell(x, h + 1)
+        return h
+
+    short, long = (recorded(lambda steps=steps: last(steps)) for steps in (12, 24))
+    assert flops(*long) > 2.5 * flops(*short)
+    assert flops(*long, extra_outputs(*long)) < 2.2 * flops(*short, extra_outputs(*short))
+
+
 def test_what_one_period_gives_to_a_later_one_is_kept_unless_all_is_cheap():
     def names(program):
         code, wanted, inputs = recorded(program)

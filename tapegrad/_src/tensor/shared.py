@@ -261,7 +261,8 @@ def share_memory(storage: Storage, buffer: SharedBuffer) -> None:
     """Let a storage, which counts as written, have its elements where others see them. They are there already."""
     shared = SHARED.get(type(storage), type(storage))
     serial = storage.serial
-    shared_now[serial] = weakref.ref(storage, lambda gone, shown=shared_now: shown.pop(serial, None))
+    forget = shared_now.pop  # at the end of the process this module's names are gone before storages are
+    shared_now[serial] = weakref.ref(storage, lambda gone: forget(serial, None))
     storage.memory, storage.fixed = buffer, True
     storage.__class__ = shared
 

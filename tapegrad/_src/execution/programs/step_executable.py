@@ -81,6 +81,9 @@ each kernel of its model takes. Steps of ``tests/compiled/`` take 0.6 to 3 times
 JOINED = 0.5e-6
 """The same of a kernel that is called for many small tensors together, for each of them."""
 
+BYTES_PER_NANOSECOND = 8
+"""So many bytes of results are written at most, whatever is known of what kernels take."""
+
 MARGIN = 0.9
 """An update is compiled by itself if its program is likely to take less than such a part of what it takes at once."""
 
@@ -134,7 +137,8 @@ class StepExecutable(Due):
         self._subprograms: list[SubprogramExecutable] = []
         self._examples: list[Any] = []
         self._debt = self._each = 0.0
-        self._gives_back = sum([instruction[0].nbytes for instruction in code]) >= LARGE_STEP
+        self._nbytes = sum([instruction[0].nbytes for instruction in code])
+        self._gives_back = self._nbytes >= LARGE_STEP
 
     def prepare(self, inputs: Sequence[Any]) -> None:
         """Have XLA compile it, for inputs such as these, where that is not done in the background.
@@ -210,7 +214,7 @@ class StepExecutable(Due):
 
     def _at_once(self) -> float:
         """About what a call at once takes."""
-        kernels = 1e-9 * kernels_cost(self._code, Call.present_cost)
+        kernels = 1e-9 * max(kernels_cost(self._code, Call.present_cost), self._nbytes / BYTES_PER_NANOSECOND)
         return CALL_AT_ONCE * len(self._code) + kernels + self._training()
 
     def _training(self) -> float:
