@@ -255,6 +255,25 @@ def gated_loop(torch: Any) -> Step:
     return lambda number: run(x, x).sum().item()
 
 
+def recurrent(torch: Any) -> Step:
+    """A compiled step of 40 turns of a GRU cell, and of its gradient."""
+    cell, x = torch.nn.GRUCell(32, 32), torch.ones(8, 32)
+    optimizer = torch.optim.SGD(cell.parameters(), lr=0.01)
+
+    @torch.compile
+    def run() -> Any:
+        optimizer.zero_grad()
+        h, loss = torch.zeros(8, 32), torch.zeros(())
+        for _ in range(40):
+            h = cell(x, h)
+            loss = loss + (h**2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return lambda number: run().item()
+
+
 def large(torch: Any) -> Step:
     """A function that XLA computes sooner than NumPy, of a large array, and its gradient."""
     x = leaf(torch, 400, 400)
@@ -388,6 +407,7 @@ WORKLOADS: dict[str, Workload] = {
     **dict(compiled_workloads()),
     "elementwise loop, compiled": Workload(cheap_loop, ("loop carry",), compiled=True, by_xla=True),
     "gated loop, compiled": Workload(gated_loop, ("loop carry",), compiled=True, by_xla=True),
+    "loop of GRU cells, compiled": Workload(recurrent, ("loop carry",), compiled=True, by_xla=True),
     "gated loop, compiled, the first four steps": Workload(
         gated_loop, ("loop carry",), EARLY, compiled=True, by_xla=True
     ),

@@ -256,6 +256,16 @@ def test_what_takes_less_time_at_once_than_a_program_stays_at_once():
     assert step.replayed == 0 and "calls at once take no longer" in step.report()
 
 
+@pytest.mark.parametrize("made", [lambda: doubled, lambda: torch.nn.Linear(2, 2)], ids=["function", "module"])
+def test_what_must_be_one_graph_is_a_program_however_small(made):
+    step = torch.compile(made(), fullgraph=True)
+    for _ in range(8):
+        step(torch.ones(2))
+    torch.execution.wait_for_compiler()
+    step(torch.ones(2))
+    assert ": replayed" in step.report()
+
+
 def test_small_steps_are_replayed_after_about_the_time_that_compiling_them_takes(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(settings, "background", True)

@@ -393,10 +393,9 @@ class CapturedCall:
         unlike = entry.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
-        by_itself = new.histories is not None or self.shared.by_itself
-        if not (worthwhile(self.shared.function, new.executable) if by_itself else new.executable.is_large):
+        entry.worthwhile = not self.shared.splits or self._is_worthwhile(new)  # others are replayed, or captured always
+        if not entry.worthwhile:
             self.why_not = why_not = why_not or "calls at once take no longer than its program would"
-            entry.worthwhile = False
             for backward in new.histories.backwards if new.histories else ():
                 backward.is_compiled = False
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
@@ -410,6 +409,11 @@ class CapturedCall:
             entry.replay = Replay(new, leaves, guards.ids, known, reached.holds)
             entry.runs = 0 if entry.unused < MOST_UNUSED - TRIALS[0] else entry.runs
             new.executable.compile_later()
+
+    def _is_worthwhile(self, new: RecordedCall) -> bool:
+        """Tell whether a program is likely to be quicker than calls at once."""
+        by_itself = new.histories is not None or self.shared.by_itself
+        return worthwhile(self.shared.function, new.executable) if by_itself else new.executable.is_large
 
     def _let_numbers_stay(self) -> str:
         """Let numbers that Python has read be what they are: each is part of what calls have in common."""

@@ -191,6 +191,6 @@ class CacheEntry:
     @property
     def given_up(self) -> bool:
         """True if it has not been possible for so long that this call does not try."""
-        if self.runs < (PATIENCE_IF_UNLIKE if self.unlike else PATIENCE) or self.runs in TRIED:
+        if self.runs < (PATIENCE_IF_UNLIKE if self.unlike else PATIENCE) or (self.worthwhile and self.runs in TRIED):
             return False
         return self.runs != LOOK_AGAIN or bool(self.compiled_modules)
