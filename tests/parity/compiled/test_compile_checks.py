@@ -251,7 +251,7 @@ def test_checks_of_examples_of_a_vmap():
 
 AT_THE_END = """
 import tapegrad as torch
-step = torch.compile(lambda i: torch.ones(3)[i])
+step = torch.compile(lambda i: torch.ones(3)[i], fullgraph=True)
 for index in (0, 0, 0, 5):
     torch.execution.wait_for_compiler()
     given = step(torch.tensor([index]))
