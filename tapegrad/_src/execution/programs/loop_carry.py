@@ -108,15 +108,27 @@ def loop_carry(code: Sequence[tuple], operations: Callable[[tuple], frozenset[st
     Args:
         operations: gives the names of what an instruction does.
     """
-    firsts = list(accumulate((call.count for call, *_ in code), initial=0))
     readers = Counter(slot for instruction in code for slot in set(instruction[1:]))
     carried: list[int] = []
-    for start, period, times in loops([id(instruction[0]) for instruction in code], SHORTEST_LOOP):
+    for start, period, _, read in _read_later(code):
         done = frozenset().union(*map(operations, code[start : start + period]))
         if done <= CHEAP:
             continue  # XLA makes one kernel of it, and computes everything in it once
-        indices, least = range(start, start + period * times), 1 if done & PRODUCTS else 2
-        period_of = {slot: (i - start) // period for i in indices for slot in range(firsts[i], firsts[i + 1])}
-        read = {slot for i in indices for slot in code[i][1:] if period_of.get(slot, times) < (i - start) // period}
+        least = 1 if done & PRODUCTS else 2
         carried += sorted(slot for slot in read if readers[slot] >= least)
     return carried
+
+
+def pairs_of_periods(code: Sequence[tuple]) -> int:
+    """The pairs of periods of loops that give something to later periods, times the instructions of a period."""
+    return sum(period * times**2 for _, period, times, read in _read_later(code) if read)
+
+
+def _read_later(code: Sequence[tuple]) -> Iterator[tuple[int, int, int, set[int]]]:
+    """The loops, ``(start, period, times)``, with the results that later periods of them read."""
+    firsts = list(accumulate((call.count for call, *_ in code), initial=0))
+    for start, period, times in loops([id(instruction[0]) for instruction in code], SHORTEST_LOOP):
+        indices = range(start, start + period * times)
+        period_of = {slot: (i - start) // period for i in indices for slot in range(firsts[i], firsts[i + 1])}
+        read = {slot for i in indices for slot in code[i][1:] if period_of.get(slot, times) < (i - start) // period}
+        yield start, period, times, read

@@ -36,7 +36,7 @@ from tapegrad._src.execution.data.devices import jitted
 from tapegrad._src.execution.data.values import described, quiet_numbers
 from tapegrad._src.execution.kernels.kernel import call_into
 from tapegrad._src.execution.programs.compiled_before import CacheMark
-from tapegrad._src.execution.programs.loop_carry import extra_outputs
+from tapegrad._src.execution.programs.loop_carry import extra_outputs, pairs_of_periods
 from tapegrad._src.execution.programs.partition import run_through
 from tapegrad._src.execution.programs.releasing import InstructionStep, ProgramRun, steps_of
 from tapegrad._src.execution.programs.running import (
@@ -55,8 +55,10 @@ from tapegrad._src.execution.tiers.costs import XLA_ARRAY, XLA_CALL, memory_cost
 from tapegrad._src.execution.tiers.settings import Due, compiler, in_background
 from tapegrad._src.progress import waiting
 
-AT_ONCE = 8192
-"""Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
+AT_ONCE, AT_ONCE_IN_LOOPS, PAIRS_AT_ONCE = 8192, 1024, 1 << 14
+"""Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once. Where much
+goes through loops of many periods, as of recurrent cells, and not of the layers of a transformer, fewer are: what XLA
+takes may grow with the pairs of periods, and what goes through may be too large to be given out."""
 
 SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_UPDATE, SECONDS_PER_CONVOLUTION = 0.2, 0.008, 0.0008, 0.15
 """About what XLA takes to compile a step, for each instruction of models and their backward passes, for each behind
@@ -122,7 +124,7 @@ class StepExecutable(Due):
         for slot in results:
             wanted[slot] = 1
         self._wanted = bytes(wanted)
-        is_long = len(code) > AT_ONCE
+        is_long = len(code) > AT_ONCE or (len(code) > AT_ONCE_IN_LOOPS and pairs_of_periods(code) > PAIRS_AT_ONCE)
         self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if is_long else None
         self.donated = () if self._cached else tuple(replaced)
         self._replaces = len(replaced)
