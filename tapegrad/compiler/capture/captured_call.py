@@ -394,10 +394,10 @@ class CapturedCall:
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
         entry.worthwhile = not self.shared.splits or self._is_worthwhile(new)  # others are replayed, or captured always
+        for backward in new.histories.backwards if new.histories else ():
+            backward.is_compiled = entry.worthwhile
         if not entry.worthwhile:
             self.why_not = why_not = why_not or "calls at once take no longer than its program would"
-            for backward in new.histories.backwards if new.histories else ():
-                backward.is_compiled = False
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
         entry.dynamic |= {binding.identity for binding, _ in self.numbers.written} - entry.pinned
