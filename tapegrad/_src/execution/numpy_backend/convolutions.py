@@ -53,6 +53,22 @@ class ConvolutionForm(NamedTuple):
     apart: tuple[int, ...]
 
 
+def windows_along(size: int, between: int, sides: tuple[int, int], apart: int, reach: int, stride: int) -> int:
+    """The number of windows along a dimension.
+
+    Args:
+        size, between: of the image, and how far its elements are apart.
+        sides: the padding before and behind.
+        apart, reach: how far a window's elements are apart, and how many there are.
+        stride: how far windows are apart.
+
+    >>> windows_along(8, 1, (1, 1), 1, 3, 2)
+    4
+    """
+    length = max((size - 1) * between + 1, 0) + sum(sides)
+    return max((length - apart * (reach - 1) - 1) // stride + 1, 0)
+
+
 class ConvolutionSettings(NamedTuple):
     """Parameters of jax's primitive, under its names, for a convolution without groups."""
 
@@ -66,10 +82,9 @@ class ConvolutionSettings(NamedTuple):
         """The shape of the result for operands of these shapes."""
         of_left, of_right, of_result = self.dimension_numbers
         result = {of_result[0]: left[of_left[0]], of_result[1]: right[of_right[0]]}
-        for i, (low, high) in enumerate(self.padding):
-            size = max((left[of_left[2 + i]] - 1) * self.lhs_dilation[i] + 1, 0) + low + high
-            reach = self.rhs_dilation[i] * (right[of_right[2 + i]] - 1)
-            result[of_result[2 + i]] = max((size - reach - 1) // self.window_strides[i] + 1, 0)
+        sizes, reaches = [left[axis] for axis in of_left[2:]], [right[axis] for axis in of_right[2:]]
+        ends = sizes, self.lhs_dilation, self.padding, self.rhs_dilation, reaches, self.window_strides
+        result.update(zip(of_result[2:], map(windows_along, *ends), strict=True))
         return tuple(result[axis] for axis in range(len(result)))
 
 

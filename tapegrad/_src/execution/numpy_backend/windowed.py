@@ -26,6 +26,7 @@ from tapegrad._src.execution.numpy_backend.convolutions import (
     seen_in,
     settings_of,
     ways_of,
+    windows_along,
 )
 from tapegrad._src.execution.numpy_backend.expression import Constant, Lambda, Name
 from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
@@ -108,11 +109,7 @@ def convolved(
             batch_groups,
         )
     outputs, depth, *width = kernel.shape
-    ends = zip(array.shape[2:], padding, dilations[0], dilations[1], width, strides, strict=True)
-    counts = [
-        max((max((size - 1) * between + 1, 0) + low + high - apart * (reach - 1) - 1) // stride + 1, 0)
-        for size, (low, high), between, apart, reach, stride in ends
-    ]
+    counts = [*map(windows_along, array.shape[2:], dilations[0], padding, dilations[1], width, strides)]
     result = np.empty((len(array), outputs, *counts), array.dtype)
 
     def compute(share: slice) -> None:
@@ -214,13 +211,14 @@ def _by_its_way(equation: Any, operands: Sequence[Operand], dtype: Any) -> Opera
     if not are_known(*shapes[0], *shapes[1]):
         return Operand(call(by_lengths, *operands, Constant(settings), otherwise), shape)
     chosen = choices(settings, *shapes, np.dtype(dtype), WINOGRAD.off)
-    for function, how in reversed(chosen[1:]):
-        more = (otherwise,) if function in WITH_OTHERWISE else ()
-        otherwise = Lambda(names, call(function, *given, Constant(how), *more))
-    for function, how in chosen[:1]:
-        more = (otherwise,) if function in WITH_OTHERWISE else ()
-        return Operand(call(function, *operands, Constant(how), *more), shape)
-    return None
+    for choice in reversed(chosen[1:]):
+        otherwise = Lambda(names, _called(choice, given, otherwise))
+    return Operand(_called(chosen[0], operands, otherwise), shape) if chosen else None
+
+
+def _called(choice: Choice, operands: Sequence[Operand], otherwise: Lambda) -> Any:
+    more = (otherwise,) if choice.function in WITH_OTHERWISE else ()
+    return call(choice.function, *operands, Constant(choice.how), *more)
 
 
 def _windowed(equation: Any, operands: Sequence[Operand]) -> Operand:

@@ -58,12 +58,12 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
         return []
     known = [aval for call, *_ in code for aval in call.avals if aval is not None]
 
-    def operations(instruction: tuple) -> frozenset[str]:
+    def operations_in(instruction: tuple) -> frozenset[str]:
         call, *slots = instruction
         values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
         return operations_of(call, tuple(map(type_of, values)))
 
-    extra = [slot for slot in loop_carry(code, operations) if not wanted[slot]]
+    extra = [slot for slot in loop_carry(code, operations_in) if not wanted[slot]]
     total = sum(known[slot].nbytes for slot in extra)
     return extra if total <= max(KEPT_BYTES, sum(map(_nbytes, arguments)) // 2) else []
 
@@ -100,18 +100,20 @@ def operations(jaxpr: Any) -> Iterator[str]:
             yield from operations(inner)
 
 
-def loop_carry(code: Sequence[tuple], operations: Callable[[tuple], frozenset[str]]) -> list[int]:
+def loop_carry(code: Sequence[tuple], operations_in: Callable[[tuple], frozenset[str]]) -> list[int]:
     """The results of a loop that its later periods read.
 
     Only those that are read several times, if there are no products in the loop, and none if all in it is cheap.
 
     Args:
-        operations: gives the names of what an instruction does.
+        operations_in: gives the names of what an instruction does.
     """
     readers = Counter(slot for instruction in code for slot in set(instruction[1:]))
     carried: list[int] = []
     for start, period, _, read in _read_later(code):
-        done = frozenset().union(*map(operations, code[start : start + period]))
+        if not read:
+            continue
+        done = frozenset().union(*map(operations_in, code[start : start + period]))
         if done <= CHEAP:
             continue  # XLA makes one kernel of it, and computes everything in it once
         least = 1 if done & PRODUCTS else 2
