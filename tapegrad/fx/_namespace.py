@@ -46,6 +46,10 @@ _custom_builtins: dict[str, _CustomBuiltin] = {
 """The things that are found in all generated code, whose text is such a name."""
 
 
+_BUILTINS = {name: value for name, value in vars(builtins).items() if name != "_"}
+"""Python's own names, without the last result of an interactive session, which it keeps among them."""
+
+
 def _register_custom_builtin(name: str, import_str: str, obj: Any) -> None:
     """Let generated code find one thing more."""
     _custom_builtins[name] = _CustomBuiltin(import_str, obj)
@@ -103,6 +107,6 @@ class _Namespace:
         """Tell whether Python, or generated code, has this name for something else."""
         if keyword.iskeyword(name):
             return True
-        if name in vars(builtins):
-            return obj is not vars(builtins)[name]
+        if name in _BUILTINS:
+            return obj is not _BUILTINS[name]
         return name in _custom_builtins and obj is not _custom_builtins[name].found()

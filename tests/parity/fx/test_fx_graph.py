@@ -1,5 +1,7 @@
 """Graphs and nodes: what makes, moves, prints and checks them."""
 
+import builtins
+
 import pytest
 from fx_programs import programs, same_account
 
@@ -308,3 +310,8 @@ g.python_code("self", verbose=True).src
 @pytest.mark.parametrize("program", programs(PROGRAMS))
 def test_programs(program):
     same_account(GRAPH + program)
+
+
+def test_the_last_result_of_an_interactive_session_is_no_name_of_pythons(monkeypatch):
+    monkeypatch.setattr(builtins, "_", 3, raising=False)
+    same_account(GRAPH + 'fx.Graph().placeholder("_")')
