@@ -60,7 +60,7 @@ GAIN_BY_ITSELF = 0.1
 
 _OWN = frozenset({
     "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_recent", "_shared", "_wasted",
-    "_rested", "_gain", "_newcomers", "_strangers", "_passed",
+    "_rested", "_gain", "_strangers", "_passed",
 })  # fmt: skip
 """The attributes of what ``compile`` gives, besides those of the function."""
 
@@ -80,13 +80,14 @@ class Compiled:
         self.function, self.fullgraph = function, fullgraph
         self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
-        self._newcomers = Newcomers()
         self._recent: tuple[CacheEntry, ...] = ()
         self._strangers = self._passed = 0
         self._wasted = 0.0
         self._rested, self._gain = 0, GAIN_BY_ITSELF if by_itself else 1
         modules = CompiledModules(_by_itself)
-        self._shared = Shared(function, not fullgraph, Programs(), modules, by_itself, Widths(), Met(), RLock())
+        self._shared = Shared(
+            function, not fullgraph, Programs(), modules, by_itself, Widths(), Newcomers(), Met(), RLock()
+        )
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: compiled for each instance, which keeps what was compiled for it."""
@@ -151,11 +152,16 @@ class Compiled:
         """Make a call that does not look like the last ones, or after which something may have changed."""
         if self._rests() or self._passes():
             return self._at_once(self._shared.modules.latest, args, kwargs)
-        leaves, tree = taken_apart((args, kwargs))
+        opened = self._shared.newcomers.opened
+        leaves, tree = taken_apart((args, kwargs), opened)
         if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
             return self.function(*args, **kwargs)
         with self._shared.lock:
             entry = self._entry(leaves, tree)
+            if opened and any([type(leaf) in opened for leaf in leaves]):  # just now
+                self._entries.forget(entry.common)
+                leaves, tree = taken_apart((args, kwargs), opened)
+                entry = self._entry(leaves, tree)
             if self._is_strange(entry):
                 at_once, modules = True, self._shared.modules.latest
             else:
@@ -266,7 +272,7 @@ class Compiled:
 
     def _entry(self, leaves: list, tree: TreeSpec) -> CacheEntry:
         """The entry of calls like this one."""
-        key, dropped = self._newcomers.widened(cache_key(self.function, leaves, tree), leaves)
+        key, dropped = self._shared.newcomers.widened(cache_key(self.function, leaves, tree), leaves)
         exact, entry = key, self._entries.get(key)
         for one in dropped:
             self._recent = tuple(entry for entry in self._recent if entry.common != one)

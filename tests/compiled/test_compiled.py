@@ -27,6 +27,8 @@ infers running_numbers large_global cached_list cached_tensors registry
 making_dictionary context_variable_within environment_changes signature who_looks_on hessian jacobian_penalty
 read_between_new_kernels object_returned objects_nested object_twice object_in_circle object_in_slots object_careful
 object_changed_outside objects_appended object_from_before cache_returned numbers_in_object asks_for_tracer
+object_trains net_of_object record namespace nested order_of_attributes two_or_one one_list_or_two given_method
+methods_in_turn given_lambda
 """.split())  # noqa: SIM905
 """Of which calls must be replayed: what only runs as it stands is right, and shows nothing."""
 

@@ -73,6 +73,12 @@ class Plain:
         return self.x * 2
 
 
+class InSlots(Plain):
+    """The same, in slots."""
+
+    __slots__ = ("x", "scale")
+
+
 def tensor(number):
     return torch.full((3,), float(number))
 
@@ -82,9 +88,10 @@ MADE = {
     "frozen dataclass": (lambda number: Frozen(tensor(number), 2.0, Batch(tensor(number))), True),
     "slotted dataclass": (lambda number: Slotted(tensor(number)), True),
     "named tuple": (lambda number: Pair(tensor(number)), True),
-    "object": (lambda number: Plain(tensor(number)), False),
+    "object": (lambda number: Plain(tensor(number)), True),
     "namespace": (lambda number: types.SimpleNamespace(x=(x := tensor(number)), scale=2.0, doubled=x.double), False),
-    "dataclass with more": (lambda number: _with_more(Batch(tensor(number))), False),
+    "dataclass with more": (lambda number: _with_more(Batch(tensor(number))), True),
+    "object in slots": (lambda number: InSlots(tensor(number)), False),
 }
 
 

@@ -16,7 +16,7 @@ from tapegrad._src.execution.recording.program import recording, run, wanted_of
 from tapegrad._src.tape.modes import alone, thread
 from tapegrad._src.tensor.tensor import Tensor, materialize
 from tapegrad._src.tensor.trees import TreeSpec, unflatten
-from tapegrad.compiler.capture.arguments import classes_in, taken_apart
+from tapegrad.compiler.capture.arguments import Newcomers, classes_in, taken_apart
 from tapegrad.compiler.capture.autograd_histories import without_own
 from tapegrad.compiler.capture.capture import Capture, captured, hooks_of
 from tapegrad.compiler.capture.compiled_function import Histories
@@ -76,7 +76,7 @@ class Shared(NamedTuple):
         programs: their programs.
         modules: the modules and optimizers that they enter, compiled by themselves.
         by_itself: whether the function is one of these.
-        widths: which arguments are other numbers in each call.
+        widths: which arguments are other numbers in each call, and ``newcomers``: which are other objects.
         met: the code that they have run, if so much can be reached that only that is followed.
         lock: held while what is known of calls is changed.
     """
@@ -87,6 +87,7 @@ class Shared(NamedTuple):
     modules: CompiledModules
     by_itself: bool
     widths: Widths
+    newcomers: Newcomers
     met: Met
     lock: RLock
 
@@ -286,7 +287,7 @@ class CapturedCall:
 
     def _check_arguments(self) -> None:
         """See whether there is more to the arguments than can be compared at the next call."""
-        leaves, tree = taken_apart(self.arguments)
+        leaves, tree = taken_apart(self.arguments, self.shared.newcomers.opened)
         if tree != self.tree or any(one is not other for one, other in zip(leaves, self.given, strict=False)):
             self.why_not = "it changes the containers among its arguments"
         if any(isinstance(leaf, Tensor) and has_more(leaf) for leaf in self.leaves):

@@ -185,6 +185,8 @@ class CacheEntry:
             return self.replay.waits
         if not (splits and self.given_up):
             return False
+        if self.last is not None:  # what it has read is not kept alive
+            self.last = self.guards = self.tensor_guards = None
         self.runs += 1  # this call may be the last one before a trial
         return True
 

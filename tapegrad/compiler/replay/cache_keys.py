@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cache
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from tapegrad._src.caches import Cache
@@ -65,7 +65,22 @@ def key_of(leaf: Any) -> Any:
         return type(leaf), leaf._spec, leaf._edge is None, None if grad is None else grad._spec, named, hooks
     if type(leaf) in PLAIN:
         return type(leaf), repr(leaf)
-    return id(leaf)  # that entry's guards hold it, so that no other object can have its identity
+    return identity_of(leaf)
+
+
+def identity_of(leaf: Any) -> Any:
+    """The identity of an object, whose entry's guards hold it, so that no other one can have it; of methods, and of
+    functions that are made anew where they are written, that of what they are made of."""
+    if type(leaf) is MethodType:
+        return MethodType, id(leaf.__self__), id(leaf.__func__)
+    if type(leaf) is FunctionType and is_bare(leaf):
+        return FunctionType, id(leaf.__code__), id(leaf.__globals__)
+    return id(leaf)
+
+
+def is_bare(function: FunctionType) -> bool:
+    """Tell whether a function has nothing but its code, and globals."""
+    return not (function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__)
 
 
 DYNAMIC = {int: (int, "dynamic"), float: (float, "dynamic")}

@@ -11,18 +11,18 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from tapegrad._src.execution.data.values import is_tracer
 from tapegrad._src.tape.kept import defined
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import TreeSpec
-from tapegrad.compiler.capture.arguments import NEW, is_dataclass_node, taken_apart
+from tapegrad.compiler.capture.arguments import NEW, comes_again, is_object_node, taken_apart
 from tapegrad.compiler.capture.capture import hooks_of
 from tapegrad.compiler.guards.reachable import KEPT, inside_of
 from tapegrad.compiler.guards.written_guard import alike
-from tapegrad.compiler.replay.cache_keys import DYNAMIC, ambient
+from tapegrad.compiler.replay.cache_keys import DYNAMIC, ambient, identity_of
 
 
 class Likeness:
@@ -48,7 +48,7 @@ class Likeness:
     def of(cls, leaves: Sequence[Any], key: tuple, tree: TreeSpec) -> Likeness | None:
         """The look of a call with this key; None if there is more to its arguments than can be seen quickly."""
         keys, again = key[:2]
-        if not has_plain_keys(tree):
+        if not has_plain_keys(tree) or comes_again(tree) or hides_containers(tree):
             return None
         for leaf, of in zip(leaves, keys, strict=True):
             if isinstance(leaf, Tensor) and (of[0] is not Tensor or of[1].level or of[4] or of[5]):
@@ -64,6 +64,13 @@ def has_plain_keys(tree: TreeSpec) -> bool:
     return tree.kind not in (OrderedDict, defaultdict) and all(map(has_plain_keys, tree.below))
 
 
+def hides_containers(tree: TreeSpec) -> bool:
+    """Tell whether there are containers in one that the written function has taken apart by others: it could not say
+    whether they are the same as elsewhere."""
+    seen = tree.kind in (None, tuple, list, dict) or (is_object_node(tree) and not vars(tree.kind).get("__slots__"))
+    return any(hides_containers(child) or not (seen or child.kind is None) for child in tree.below)
+
+
 class _Writer:
     """Writes the function that takes arguments apart, as long as they look like those of one call.
 
@@ -75,6 +82,7 @@ class _Writer:
         self._names: dict[str, Any] = {"Tensor": Tensor, "is_tracer": is_tracer, "alike": alike, "others": _others}
         self._numbers = itertools.count()
         self._lines: list[str] = []
+        self._containers: list[str] = []
         args, kwargs = tree.below
         self._check(f"len(args) != {len(args.below)}")
         if kwargs.below:
@@ -85,11 +93,8 @@ class _Writer:
         for i, (leaf, key) in enumerate(zip(leaves, keys, strict=True)):
             for test in self._tests(f"x{i}", leaf, key):
                 self._check(test)
-        tensors = [f"x{i}" for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
-        if len(tensors) == 2:
-            self._check(" is ".join(tensors))
-        elif len(tensors) > 2:
-            self._check(f"len({{{', '.join(f'id({one})' for one in tensors)}}}) != {len(tensors)}")
+        self._check_distinct([f"x{i}" for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)])
+        self._check_distinct(self._containers)
         flat = not kwargs.below and all(child.kind is None for child in args.below)
         given = "args" if flat else self._tuple(0, len(leaves))
         lines = ["def leaves(args, kwargs):", *(f"    {line}" for line in self._lines), f"    return {given}"]
@@ -99,6 +104,13 @@ class _Writer:
         name = f"c{next(self._numbers)}"
         self._names[name] = thing
         return name
+
+    def _check_distinct(self, names: list[str]) -> None:
+        """Check that objects are not the same."""
+        if len(names) == 2:
+            self._check(" is ".join(names))
+        elif len(names) > 2:
+            self._check(f"len({{{', '.join(f'id({one})' for one in names)}}}) != {len(names)}")
 
     def _check(self, unlike: str) -> None:
         self._lines.append(f"if {unlike}: return None")
@@ -123,17 +135,19 @@ class _Writer:
 
     def _take_apart(self, node: TreeSpec, name: str, start: int) -> None:
         node_type = node.kind
+        if not issubclass(node_type, tuple):
+            self._containers.append(name)
         if node_type is tuple or node_type is list:
             self._check(f"type({name}) is not {node_type.__name__} or len({name}) != {len(node.below)}")
             self._unpack(node, name, start)
         elif node_type is dict:
             self._check(f"type({name}) is not dict or tuple({name}) != {self._name(tuple(node.context))}")
             self._unpack(node, f"{name}.values()", start)
-        elif is_dataclass_node(node) and "__slots__" not in vars(node_type):
+        elif is_object_node(node) and not vars(node_type).get("__slots__"):
             fields = node.context[1:]
             self._check(f"type({name}) is not {self._name(node_type)}")
             self._lines.append(f"{name} = {self._name(inside_of)}({name})")
-            self._check(f"{name} is None or {name}.keys() != {self._name(frozenset(fields))}")
+            self._check(f"{name} is None or tuple({name}) != {self._name(fields)}")
             self._unpack(node, "".join(f"{name}[{one!r}], " for one in fields), start)
         else:
             leaves, spec = f"t{next(self._numbers)}", f"t{next(self._numbers)}"
@@ -159,6 +173,8 @@ class _Writer:
             yield f"type({name}) is not {type_name}"
             if of_function:
                 yield f"{name}.__code__ is not {self._name(key[0])}"
+        elif type(key) is tuple and key[0] in (FunctionType, MethodType):
+            yield f"{self._name(identity_of)}({name}) != {self._name(key)}"
         else:
             value = self._name(leaf)
             yield f"{name} is not {value} and not alike({name}, {value})"
