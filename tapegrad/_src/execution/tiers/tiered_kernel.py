@@ -39,6 +39,7 @@ import numpy as np
 
 from tapegrad._src.caches import EXECUTABLE, weigh
 from tapegrad._src.execution.data.devices import only_device
+from tapegrad._src.execution.data.values import DeferredValue
 from tapegrad._src.execution.numpy_backend.operands import Unwritable
 from tapegrad._src.execution.tiers.costs import NOTHING, Cost, is_worth_strips
 from tapegrad._src.execution.tiers.entry import NUMPY, Nothing, entry_lines, is_concrete, quietly, quietly_with
@@ -403,6 +404,8 @@ MOST_SHAPES = 256
 def by_shapes(kernel: Any, entries: dict[tuple, Callable], *values: Any) -> Any:
     """Run a kernel that is called with arrays of any shapes; how, is remembered in ``entries``."""
     if not all(map(is_concrete, values)) or only_device() is None:
+        if DeferredValue in map(type, values):
+            raise TypeError("a value is not known yet")  # XLA says so, too, and takes a millisecond for it
         return kernel.xla(*values)
     key = tuple([(x.shape, x.dtype) if hasattr(x, "dtype") else type(x) for x in values])
     run = entries.get(key)
