@@ -149,7 +149,7 @@ def _elu_gradient(g, x, alpha, scale, input_scale):
 @elementwise(x=_elu_gradient, real=True, rounds_once=True)
 def elu(x, *, alpha, scale, input_scale):
     """``scale * x`` where positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
-    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
+    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) * input_scale))
 
 
 def _elu_gradient_of_result(g, out, alpha, scale, input_scale):
@@ -160,13 +160,13 @@ def _elu_gradient_of_result(g, out, alpha, scale, input_scale):
 @elementwise(x=_elu_gradient_of_result, real=True, rounds_once=True, family="elu", node=1)
 def elu_in_place(x, *, alpha, scale, input_scale):
     """``elu``, whose gradient is computed from the result: of an ``alpha`` that is not negative."""
-    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
+    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) * input_scale))
 
 
 @elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x < 0, x, 0) / alpha), 1), real=True, rounds_once=True)
 def celu(x, *, alpha):
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``."""
-    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha))
+    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) / alpha))
 
 
 def _gelu_gradient(g, x, approximate):
@@ -200,18 +200,26 @@ def silu(x):
 
 
 def _mish_gradient(g, x):
-    bend = tanh(softplus(x, beta=1.0, threshold=math.inf))
+    growth = exp(where(x > _SATURATED, _SATURATED, x))
+    excess = growth * (growth + 2)
+    bend = excess / (excess + 2)
     return g * (bend + x * sigmoid(x) * (1 - bend * bend))
+
+
+_SATURATED = 20.0
+"""From here on ``tanh(log(1 + exp(x)))`` is 1."""
 
 
 @elementwise(x=_mish_gradient, real=True, rounds_once=True)
 def mish(x):
-    """``x * tanh(log(1 + exp(x)))``."""
-    return x * jnp.tanh(_softplus(x))
+    """``x * tanh(log(1 + exp(x)))``: of ``e = exp(x)`` and ``n = e * (e + 2)`` the tangent is ``n / (n + 2)``."""
+    growth = jnp.exp(jnp.minimum(x, _SATURATED))
+    excess = growth * (growth + 2)
+    return x * (excess / (excess + 2))
 
 
 def _softplus(x):
-    return jnp.logaddexp(x, 0)
+    return jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x)))
 
 
 def _softplus_gradient(g, x, beta, threshold):

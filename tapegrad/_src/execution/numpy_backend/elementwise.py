@@ -30,6 +30,7 @@ from tapegrad._src.execution.numpy_backend.operands import (
     number,
     rule,
 )
+from tapegrad._src.execution.numpy_backend.vectorized import LIMITS, clipped
 
 UFUNCS = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
@@ -104,9 +105,20 @@ def identity(writer: Any, equation: Any) -> Any:
 
 @rule("mul", "sub", "max", "min")
 def arithmetic(writer: Any, equation: Any) -> Operand:
-    """A ufunc; nothing, if one of two real numbers is a constant that changes nothing."""
-    kept = unchanged(equation)
+    """A ufunc; nothing, if one of two real numbers is a constant that changes nothing; ``numpy.clip``, if the minimum
+    of a number and a maximum is sought."""
+    kept = unchanged(equation) or (bounded_both_ways(equation) if equation.primitive == "min" else None)
     return by_ufunc(UFUNCS[equation.primitive], equation) if kept is None else kept
+
+
+def bounded_both_ways(equation: Any) -> Operand | None:
+    """The minimum of a number and the maximum of a number and an array, in one call; None of anything else."""
+    high, bounded = equation.operands if equation.operands[0].shape == () else equation.operands[::-1]
+    made = bounded.origin
+    if high.shape != () or made is None or made.primitive != "max" or np.dtype(equation.aval.dtype) not in LIMITS:
+        return None
+    low, x = made.operands if made.operands[0].shape == () else made.operands[::-1]
+    return by_ufunc(clipped, equation, [low, x, high]) if low.shape == () != x.shape else None
 
 
 def unchanged(equation: Any) -> Operand | None:
@@ -253,8 +265,10 @@ def rounded_away(x: np.ndarray) -> np.ndarray:
 
 @rule("clamp")
 def clamp(writer: Any, equation: Any) -> Operand:
-    """The minimum of a maximum."""
+    """``numpy.clip`` by numbers; else the minimum of a maximum."""
     low, x, high = equation.operands
+    if low.shape == high.shape == () != x.shape and np.dtype(equation.aval.dtype) in LIMITS:
+        return by_ufunc(clipped, equation)
     return by_ufunc(np.minimum, equation, [by_ufunc(np.maximum, equation, [x, low]), high])
 
 
@@ -442,8 +456,8 @@ def select_n(writer: Any, equation: Any) -> Operand:
     if len(cases) == 2 and equation.avals[0].dtype.kind == "b":
         if is_infinite(cases[0]):  # perhaps of a softmax, which then reads what is masked
             equation.operands[2] = cases[1] = writer.named(cases[1])
-        masked = _masked(which, cases, equation.aval)
-        return _where(equation, which, cases[1], cases[0]) if masked is None else masked
+        shorter = _masked(which, cases, equation.aval) or _bound(equation, which, cases)
+        return _where(equation, which, cases[1], cases[0]) if shorter is None else shorter
     return _chosen(equation, writer.named(which), 0, cases)
 
 
@@ -482,6 +496,22 @@ def _masked(which: Operand, cases: Sequence[Operand], aval: Any) -> Operand | No
     bits = constant(-(mask if zeros[0] else ~mask).astype(integer))
     operands = [viewed(kept, aval.dtype, integer), bits]
     return viewed(by_ufunc(np.bitwise_and, None, operands), integer, aval.dtype)
+
+
+def _bound(equation: Any, which: Operand, cases: Sequence[Operand]) -> Operand | None:
+    """The minimum or maximum that a choice is: of an array, and a number where it is greater, or less; or None."""
+    array, number = cases
+    made = which.origin
+    ufunc = None if made is None else _BOUNDING.get(made.primitive)
+    if ufunc is None or number.shape != () or array.shape == () or number.known is None:
+        return None
+    x, bound = made.operands
+    same = x.expression is array.expression and bound.known is not None and bound.known == number.known
+    dtype = equation.aval.dtype
+    return by_ufunc(ufunc, equation, [array, number], dtype) if same and is_float(dtype) else None
+
+
+_BOUNDING = {"gt": np.minimum, "ge": np.minimum, "lt": np.maximum, "le": np.maximum}
 
 
 def _where(equation: Any, condition: Operand, yes: Operand, no: Operand) -> Operand:

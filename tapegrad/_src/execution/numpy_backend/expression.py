@@ -316,6 +316,7 @@ def put_into(call: Invocation, name: Name) -> Invocation:
     >>> put_into(Invocation(np.add, (1, 2)), Name("v")).arguments
     (1, 2, Name('v'))
     """
-    if getattr(call.function, "ufunc", call.function) in (np.maximum, np.minimum):
+    named = getattr(call.function, "takes_out", False)
+    if named or getattr(call.function, "ufunc", call.function) in (np.maximum, np.minimum):
         return Invocation(call.function, call.arguments, (("out", name),))
     return Invocation(call.function, (*call.arguments, name))

@@ -32,6 +32,7 @@ import numpy as np
 from jax.extend.core import JaxprEqn, Var
 
 from tapegrad._src.execution.numpy_backend.expression import Attribute, Constant, Invocation, Name, is_name, put_into
+from tapegrad._src.execution.numpy_backend.vectorized import LARGE, STAND_INS, clipped, vectorized
 
 TEMPORARY = 1 << 10
 """From how many bytes on memory is used again. See Note [Temporaries]."""
@@ -40,8 +41,9 @@ SMALL = 1 << 12
 """An array of up to so many elements is written out in full rather than shown with strides of 0: that is quicker."""
 
 ANY, REAL, CONTINUOUS = "iufc", "iuf", "fc"
-IN_PLACE: dict[np.ufunc, str] = {
+IN_PLACE: dict[Any, str] = {
     np.add: ANY, np.subtract: ANY, np.multiply: ANY, np.negative: ANY, np.maximum: REAL, np.minimum: REAL,
+    clipped: REAL,
     **dict.fromkeys((np.divide, np.exp, np.log, np.sqrt, np.tanh, np.power, np.log1p, np.expm1, np.sin, np.cos),
                     CONTINUOUS),
 }  # fmt: skip
@@ -171,17 +173,26 @@ def mapped(function: Callable, equation: Any, *settings: Any) -> Operand:
     return as_array(call(function, *equation.operands, *settings), shape)
 
 
-def by_ufunc(function: Any, equation: Any, operands: Sequence[Operand] | None = None) -> Operand:
+def by_ufunc(
+    function: Any, equation: Any, operands: Sequence[Operand] | None = None, dtype: Any = None
+) -> Operand:  # fmt: skip
     """A call of a ufunc, with an equation's operands or others, whose result broadcasts to that of the equation.
 
-    Without an equation it is not known that all are of one dtype.
+    Without an equation it is not known that all are of one dtype, but if that is given.
     """
     operands = equation.operands if operands is None else operands
     shapes = [operand.shape for operand in operands]
     shape = broadcast_shape(shapes)
-    dtypes = {aval.dtype for aval in (*equation.avals, *equation.results)} if equation is not None else ()
+    if dtype is not None or equation is None:
+        dtypes = set() if dtype is None else {dtype}
+    else:
+        dtypes = {aval.dtype for aval in (*equation.avals, *equation.results)}
     new = np.dtype(*dtypes) if shape and function in IN_PLACE and len(dtypes) == 1 else None
-    called = along_rows(function) if shapes.count(shape) < len(shapes) and have_long_rows(shapes, shape) else function
+    called = function
+    if function in STAND_INS and (not are_known(*shape) or prod(shape) >= LARGE):
+        called = vectorized(function, shapes, new)
+    if called is function and shapes.count(shape) < len(shapes) and have_long_rows(shapes, shape):
+        called = along_rows(function)
     arguments, over = tuple([operand.expression for operand in operands]), None
     for index, one in enumerate(operands):
         if one.new is not None and _holds(function, one, shape):
