@@ -17,17 +17,17 @@ from tapegrad._src.dispatch.plan import Plan
 from tapegrad._src.execution.data.sizes import as_number
 from tapegrad._src.execution.numpy_backend.forms import on_host
 from tapegrad._src.execution.numpy_backend.softmax import losses_of_classes
+from tapegrad.ops.activations import hardtanh
 from tapegrad.ops.arithmetic import logaddexp
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.comparison import isnan, lt
 from tapegrad.ops.conventions import kink, rule
 from tapegrad.ops.kinds import Elementwise, broadcast_shapes, broadcast_to, declaration, elementwise, general, linear
 from tapegrad.ops.memory_formats import gradient_as_input, gradient_in_order
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import over, sum_all, widened
-from tapegrad.ops.selection import clamp_min, where
+from tapegrad.ops.selection import clamp_min
 from tapegrad.ops.softmax import log_softmax
-from tapegrad.ops.unary import abs, log, log1p, sigmoid, sign
+from tapegrad.ops.unary import log, log1p, sigmoid
 
 
 def reduced(values: Any, reduction: str) -> Any:
@@ -108,8 +108,7 @@ def mse_loss(x, y, *, reduction):
 
 def _smooth_slope(x, y, beta):
     """The derivative of ``smooth_l1_loss``: the difference over ``beta``, cut at -1 and 1."""
-    distance = abs(x - y)
-    return where(lt(distance, beta), (x - y) / beta, where(isnan(distance), math.nan, sign(x - y)))
+    return hardtanh((x - y) / beta, min_val=-1, max_val=1)
 
 
 @pointwise_loss(
@@ -120,13 +119,13 @@ def _smooth_slope(x, y, beta):
 def smooth_l1_loss(x, y, *, beta, reduction):
     """``d**2 / (2 beta)`` where the distance ``d`` is less than ``beta``, ``d - beta / 2`` elsewhere."""
     distance = jnp.abs(x - y)
-    return reduced(jnp.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction)
+    near = jnp.minimum(distance, beta)
+    return reduced(near / beta * (distance - 0.5 * near), reduction)
 
 
 def _huber_slope(x, y, delta):
     """The derivative of ``huber_loss``: the difference, cut at ``-delta`` and ``delta``."""
-    distance = abs(x - y)
-    return where(lt(distance, delta), x - y, where(isnan(distance), math.nan, sign(x - y) * delta))
+    return hardtanh(x - y, min_val=-delta, max_val=delta)
 
 
 @pointwise_loss(
@@ -137,7 +136,8 @@ def _huber_slope(x, y, delta):
 def huber_loss(x, y, *, delta, reduction):
     """``d**2 / 2`` where the distance ``d`` is at most ``delta``, ``delta (d - delta / 2)`` elsewhere."""
     distance = jnp.abs(x - y)
-    return reduced(jnp.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta)), reduction)
+    near = jnp.minimum(distance, delta)
+    return reduced(near * (distance - 0.5 * near), reduction)
 
 
 @pointwise_loss(x=lambda g, x, y: -(g * y * sigmoid(-(x * y))), refused="soft_margin_loss")

@@ -170,8 +170,15 @@ def geometric(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, p: Any) -> A
 
 
 def bernoulli(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, p: Any) -> Any:
-    """1 with the probability ``p``, else 0."""
-    return (jax.random.uniform(key, shape, jnp.float32) < p).astype(np_dtype)
+    """1 with the probability ``p``, else 0: where numbers of 23 bits, those of ``uniform``, are below it.
+
+    >>> bernoulli(jax.random.key(0), (4,), np.dtype("int32"), 0.5)
+    Array([0, 0, 1, 1], dtype=int32)
+    """
+    least = math.ceil(float(np.float32(p)) * 2.0**23) if isinstance(p, (int, float)) and 0 <= p < 1 else 1 << 23
+    if least == 1 << 23:
+        return (jax.random.uniform(key, shape, jnp.float32) < p).astype(np_dtype)
+    return (jax.random.bits(key, shape, jnp.uint32) < np.uint32(least << 9)).astype(np_dtype)
 
 
 def integers(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, low: Any, high: Any) -> Any:

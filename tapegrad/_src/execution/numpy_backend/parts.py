@@ -20,6 +20,7 @@ COMPILED = {
     "scipy.linalg.lapack": "scipy.linalg._flapack",
     "scipy.linalg.blas": "scipy.linalg._fblas",
     "scipy.fft": "scipy.fft._pocketfft.pypocketfft",
+    "scipy.sparse": "scipy.sparse._sparsetools",
 }
 """Modules of SciPy's, and the compiled ones that their functions are of."""
 

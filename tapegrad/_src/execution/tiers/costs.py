@@ -85,11 +85,11 @@ BY_NAMES: dict[str, Figures] = {
     "gather": Figures(0.1, 0.03),
     "dynamic_slice dynamic_update_slice concatenate pad iota stack": Figures(0.14, 0.03),
     "scatter scatter_add scatter-add scatter_mul scatter-mul scatter_min scatter-min scatter_max scatter-max "
-    "scatter_sub scatter-sub": Figures(1.9, 0.15),
+    "scatter_sub scatter-sub": Figures(0.5, 0.15),
     "cumsum cumprod cumlogsumexp cummax cummin": Figures(3.0, 8.0),
     "sort top_k approx_top_k": Figures(10.0, 200.0),
     "fft": Figures(6.0, 6.0),
-    "threefry2x32 random_bits": Figures(12.0, 5.0),
+    "threefry2x32 random_bits tapegrad_random_part": Figures(12.0, 5.0),
     "reduce_sum": Figures(0.2, 0.11),
     "reduce_and reduce_max reduce_min reduce_or": Figures(0.06, 0.1),
     "reduce_prod reduce": Figures(1.2, 0.3),
@@ -111,7 +111,10 @@ ROW = 8.0
 
 FIGURES = {name: figures for names, figures in BY_NAMES.items() for name in names.split()}
 
-PER_INDEX = {"gather": Figures(0.15, 0.7), "scatter": Figures(0.0, 3.3)}
+ROWS_ADDED = Figures(0.3, 0.15)
+"""For each element of rows that are added to others, whose indices count on the host as well."""
+
+PER_INDEX = {"gather": Figures(0.15, 0.7), "scatter": Figures(4.0, 3.3)}
 """More for each place that is read or written, which may be a whole row."""
 
 HALVES = Figures(1.4, 0.3)
@@ -337,6 +340,8 @@ def _elements(equation: Any, lengths: dict[Any, int], known: KnownSizes) -> Figu
         count = on_host = written
     elif name.startswith("scatter"):
         count = on_host = sizes[2]
+        if name in ("scatter-add", "scatter_add") and equation.params["dimension_numbers"].update_window_dims:
+            figures = ROWS_ADDED
     if figures != FREE and name not in REARRANGING and any(map(_is_half, _avals(equation.invars))):
         figures, count, on_host = Figures(*np.add(figures, HALVES)), 2 * count, 2 * on_host
     host = (figures.host + (UNCACHED if on_host > CACHED and figures != FREE else 0.0)) * on_host
@@ -372,7 +377,11 @@ def _on_host(
     """The number of elements that the host reads or writes, whichever are more; and that of rows it computes one by
     one."""
     name = equation.primitive.name
-    has = [max(known.get(id(one), size), 0) or size for one, size in zip(equation.invars, sizes, strict=False)]
+    has = [
+        1.0 if all(isinstance(length, int) and length == 1 for length in one.aval.shape)
+        else max(known.get(id(one), size), 0) or size
+        for one, size in zip(equation.invars, sizes, strict=False)
+    ]  # fmt: skip
     count = max([*has, written])
     makes, rows = written, 0.0
     if name == "broadcast_in_dim":
