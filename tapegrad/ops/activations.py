@@ -149,7 +149,7 @@ def _elu_gradient(g, x, alpha, scale, input_scale):
 @elementwise(x=_elu_gradient, real=True, rounds_once=True)
 def elu(x, *, alpha, scale, input_scale):
     """``scale * x`` where positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
-    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) * input_scale))
+    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
 
 
 def _elu_gradient_of_result(g, out, alpha, scale, input_scale):
@@ -160,13 +160,13 @@ def _elu_gradient_of_result(g, out, alpha, scale, input_scale):
 @elementwise(x=_elu_gradient_of_result, real=True, rounds_once=True, family="elu", node=1)
 def elu_in_place(x, *, alpha, scale, input_scale):
     """``elu``, whose gradient is computed from the result: of an ``alpha`` that is not negative."""
-    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) * input_scale))
+    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
 
 
 @elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x < 0, x, 0) / alpha), 1), real=True, rounds_once=True)
 def celu(x, *, alpha):
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``."""
-    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.minimum(x, 0) / alpha))
+    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha))
 
 
 def _gelu_gradient(g, x, approximate):
@@ -219,7 +219,7 @@ def mish(x):
 
 
 def _softplus(x):
-    return jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x)))
+    return jnp.maximum(x, 0) + jnp.log1p(jnp.exp(jnp.minimum(x, -x)))  # to jax, -abs(x) has a slope of -1 at 0
 
 
 def _softplus_gradient(g, x, beta, threshold):

@@ -192,7 +192,7 @@ def _target_slope(x, pos_weight):
 def binary_cross_entropy_with_logits(x, y, weight=None, pos_weight=None, *, reduction):
     """``binary_cross_entropy`` of ``sigmoid(x)``, without forming it; targets of 1 count ``pos_weight`` times."""
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * y
-    losses = (1 - y) * x + scale * (jnp.maximum(-x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x))))
+    losses = (1 - y) * x + scale * (jnp.maximum(-x, 0) + jnp.log1p(jnp.exp(jnp.minimum(x, -x))))
     return reduced(_weighted(losses, weight), reduction)
 
 

@@ -371,6 +371,10 @@ def _convolution(equation: Any, written: float, lengths: dict[Any, int]) -> Figu
     return Figures(host, (PRODUCT.xla * written * summed + each * windows) / apart)
 
 
+_SINGLE = frozenset({1})
+"""The lengths of an array of one element, however many bytes that has."""
+
+
 def _on_host(
     equation: Any, sizes: list[float], written: float, lengths: dict[Any, int], known: KnownSizes
 ) -> tuple[float, float]:
@@ -378,8 +382,7 @@ def _on_host(
     one."""
     name = equation.primitive.name
     has = [
-        1.0 if all(isinstance(length, int) and length == 1 for length in one.aval.shape)
-        else max(known.get(id(one), size), 0) or size
+        1.0 if _SINGLE.issuperset(one.aval.shape) else max(known.get(id(one), size), 0) or size
         for one, size in zip(equation.invars, sizes, strict=False)
     ]  # fmt: skip
     count = max([*has, written])

@@ -1,0 +1,123 @@
+"""What the host calls in place of NumPy's functions gives what they give; and what it costs is counted."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tapegrad as torch
+from tapegrad._src.execution.numpy_backend import indexing, scans, vectorized
+from tapegrad._src.execution.numpy_backend.random_bits import random_part
+from tapegrad._src.execution.tiers.costs import FIGURES, cost_of
+
+pytestmark = pytest.mark.once("it is the same in both")
+
+EXTREMES = np.array([0, np.inf, -np.inf, np.nan, -1, -2, 1e38, -100, 88.9, 1e-40, -1e-30], np.float32)
+
+
+def many(low, high, dtype="float32"):
+    """So many numbers that stand-ins are used, extremes among them."""
+    numbers = np.random.RandomState(0).uniform(low, high, 1 << 16).astype(dtype)
+    if dtype == "float32":
+        numbers[: EXTREMES.size] = EXTREMES
+    return numbers
+
+
+@pytest.mark.parametrize("name", ["log1p", "expm1"])
+@pytest.mark.parametrize("bounds", [(-1, 1), (-1e-6, 1e-6), (-0.999, 80), (-80, 1)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_logarithms_and_exponentials_near_1(name, bounds):
+    x = many(*bounds)
+    x = x[x > -1] if name == "log1p" else x
+    exact = getattr(np, name)(x.astype(np.float64))
+    found, rounded = getattr(vectorized, name)(x), exact.astype(np.float32)
+    finite = np.isfinite(rounded)
+    np.testing.assert_array_equal(found[~finite], rounded[~finite])
+    off = np.abs(found.astype(np.float64) - exact)[finite] / np.spacing(np.abs(rounded[finite]))
+    assert off.max() < 8
+    into = np.empty_like(x)
+    assert getattr(vectorized, name)(x, into) is into
+    np.testing.assert_array_equal(into, found)
+
+
+@pytest.mark.parametrize("dtype", [str(one) for one in vectorized.LIMITS])
+def test_bounds(dtype):
+    x, number = many(-9, 9, dtype), np.asarray(2, dtype)
+    for mine, its in ((vectorized.at_least, np.maximum), (vectorized.at_most, np.minimum)):
+        np.testing.assert_array_equal(mine(x, number), its(x, number))
+        np.testing.assert_array_equal(mine(number, x), its(x, number))
+    np.testing.assert_array_equal(vectorized.clipped(-number, x, number), np.minimum(np.maximum(x, -number), number))
+    if dtype.startswith("float"):
+        assert np.isnan(vectorized.at_least(x, np.asarray(np.nan, dtype))).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("index", ["int32", "int64"])
+def test_rows_are_added_in_their_order(dtype, index):
+    random = np.random.RandomState(0)
+    rows, values = random.randint(7, size=40).astype(index), (random.randn(40, 6) * 1e3).astype(dtype)
+    mine, its = np.ones((7, 6), dtype), np.ones((7, 6), dtype)
+    assert indexing.add_rows(mine, rows, values)
+    np.add.at(its, rows, values)
+    np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize(
+    ("array", "rows", "values"),
+    [
+        (np.zeros((3, 4), "float32"), np.array([-1]), np.ones((1, 4), "float32")),
+        (np.zeros((3, 4), "float32"), np.array([3]), np.ones((1, 4), "float32")),
+        (np.zeros((3, 4), "float32"), np.array([0]), np.ones((1, 4), "float64")),
+        (np.zeros((3, 4), "float16"), np.array([0]), np.ones((1, 4), "float16")),
+        (np.zeros((4, 3), "float32").T, np.array([0]), np.ones((1, 4), "float32")),
+        (np.zeros((3, 4), "float32"), np.array([0], "int16"), np.ones((1, 4), "float32")),
+    ],
+)
+def test_rows_that_are_left_to_others(array, rows, values):
+    assert not indexing.add_rows(array, rows, values)
+    assert not array.any()
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_accumulated_row_by_row(ufunc, axis):
+    x = np.random.RandomState(0).randn(5, 4, scans.SIDE_BY_SIDE).astype(np.float32)
+    np.testing.assert_array_equal(scans.accumulated_along(ufunc, x, axis), ufunc.accumulate(x, axis))
+
+
+def test_a_number_of_64_bits_is_no_row():
+    def host(dtype):
+        return cost_of(jax.make_jaxpr(lambda x: x * 2.0 + 1.0)(np.ones(10_000, dtype))).host
+
+    with jax.enable_x64(True):
+        assert host("float64") < 3 * host("float32")
+
+
+def test_what_strips_draw_costs_what_it_costs_whole():
+    assert FIGURES[random_part.name] == FIGURES["random_bits"]
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-9, 0.3, 0.5, 0.9, 0.99999999, 1.0])
+def test_masks_are_those_of_uniform_numbers(p):
+    from tapegrad._src.execution.array_functions.random import bernoulli
+
+    key = jax.random.key(3)
+    np.testing.assert_array_equal(
+        bernoulli(key, (999,), np.dtype("float32"), p), jax.random.uniform(key, (999,), jnp.float32) < p
+    )
+
+
+@pytest.mark.parametrize("length", [10, 5000])
+def test_functions_of_these(length):
+    """Short arrays by NumPy's functions, long ones by stand-ins."""
+    x = torch.linspace(-30, 30, length).requires_grad_()
+    f = torch.nn.functional
+    exact = torch.linspace(-30, 30, length, dtype=torch.float64).requires_grad_()
+    for function in (f.softplus, f.mish, f.elu, f.logsigmoid, f.hardswish, f.relu6, torch.log1p, torch.expm1):
+        inputs = (x.abs(), exact.abs()) if function is torch.log1p else (x, exact)
+        mine, its = map(function, inputs)
+        torch.testing.assert_close(mine.double(), its, rtol=1e-5, atol=1e-6)
+        grads = torch.autograd.grad(mine.sum(), x)[0].double(), torch.autograd.grad(its.sum(), exact)[0]
+        torch.testing.assert_close(*grads, rtol=1e-5, atol=1e-6)
