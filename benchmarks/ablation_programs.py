@@ -378,7 +378,7 @@ def deferred_workloads() -> Iterator[tuple[str, Workload]]:
 
 def compiled_workloads() -> Iterator[tuple[str, Workload]]:
     """Models whose steps are compiled, by XLA from the third call on, and what their first steps take."""
-    for name, mechanism in ((LSTM, "loop carry"), (LONG_LSTM, "loop carry"), (SCALARS, "batching")):
+    for name, mechanism in ((LSTM, "scanned loops"), (LONG_LSTM, "scanned loops"), (SCALARS, "batching")):
         program = Workload(partial(trained, name, compiled=True), (mechanism,), compiled=True, by_xla=True)
         yield f"{name}, compiled", program
         yield f"{name}, compiled, the first four steps", program._replace(what=EARLY)
@@ -407,7 +407,7 @@ WORKLOADS: dict[str, Workload] = {
     **dict(compiled_workloads()),
     "elementwise loop, compiled": Workload(cheap_loop, ("loop carry",), compiled=True, by_xla=True),
     "gated loop, compiled": Workload(gated_loop, ("loop carry",), compiled=True, by_xla=True),
-    "loop of GRU cells, compiled": Workload(recurrent, ("loop carry",), compiled=True, by_xla=True),
+    "loop of GRU cells, compiled": Workload(recurrent, ("scanned loops",), compiled=True, by_xla=True),
     "gated loop, compiled, the first four steps": Workload(
         gated_loop, ("loop carry",), EARLY, compiled=True, by_xla=True
     ),

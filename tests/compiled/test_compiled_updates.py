@@ -156,7 +156,7 @@ LARGE = "Adam, by itself: replayed"
 SMALL = "Adam, by itself: Python is run: calls at once take no longer than its program would"
 
 
-@pytest.mark.parametrize(("width", "said"), [(8, SMALL), (160, LARGE)], ids=["small", "large"])
+@pytest.mark.parametrize(("width", "said"), [(8, SMALL), (320, LARGE)], ids=["small", "large"])
 def test_small_parameters_are_updated_together_instead(width, said, monkeypatch):
     monkeypatch.setattr(settings, "background", True)
     monkeypatch.setattr(step_executable, "SECONDS_PER_STEP", 0.002)

@@ -142,6 +142,22 @@ def looped():
     return [w.grad, b.grad]
 
 
+def turns():
+    """A loop with products, compiled."""
+    w = weights()
+
+    @torch.compile
+    def step(x):
+        for _ in range(40):
+            x = (x @ w).tanh() + x
+        return x.detach()
+
+    for _ in range(4):
+        x = step(torch.ones(2, 3))
+    torch.execution.wait_for_compiler()
+    return [x, step(torch.ones(2, 3))]
+
+
 def scalars():
     """Hundreds of single numbers, all alike."""
     numbers = [torch.tensor(0.01 * i, requires_grad=True) for i in range(120)]
@@ -292,6 +308,7 @@ MARKS = {
     "releasing": (large_chain, "steps_of"),
     "batching": (scalars, "Batched.run"),
     "loop carry": (looped, "loop_carry"),
+    "scanned loops": (turns, "scanned_loops"),
     "background compiling": (large, "Compiler.add"),
 }
 """For each a program, and a function that is entered in it only with the mechanism switched on."""

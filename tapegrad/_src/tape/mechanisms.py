@@ -105,6 +105,9 @@ BATCHING = Mechanism("batching", "A program of thousands of tiny results is run 
 LOOP_CARRY = Mechanism(
     "loop carry", "What goes through a loop is given out by a program, so that XLA computes it once."
 )
+SCANNED_LOOPS = Mechanism(
+    "scanned loops", "Long loops of a compiled step are loops of XLA's, of which one period is compiled."
+)
 COMPILED_UPDATES = Mechanism(
     "compiled updates", "Where a step can't be replayed, updates of its optimizers are compiled by themselves."
 )

@@ -73,7 +73,7 @@ _LEAVES = frozenset((*PLAIN, Tensor, np.ndarray))
 
 
 def _attributes(thing: Any, opened: Collection[type]) -> dict[str, Any] | None:
-    """What an object is taken apart into: its fields, or all its attributes; None if it stays whole."""
+    """The attributes into which an object is taken apart: its fields, or all; None if it stays whole."""
     if not (type(thing) in opened or is_plain_dataclass(thing)):
         return None
     inside = inside_of(thing)

@@ -189,5 +189,6 @@ def _program(capture: Capture, count: int, gradients: Sequence[Any]) -> Backward
     code = [(call, *map(slot_of, slots)) for call, *slots in capture.code[1:]]
     wanted = list(dict.fromkeys(slot for slot in results if slot is not None and slot >= 0))
     numbers = {count + i: value for i, value in enumerate(constants) if isinstance(value, NUMBERS)}
-    return BackwardProgram(StepExecutable(code, wanted, capture.size - count, numbers, {}), constants, results)
+    inputs = [*(aval for aval in capture.code[0][0].avals if aval is not None), *constants]
+    return BackwardProgram(StepExecutable(code, wanted, capture.size - count, numbers, {}, inputs), constants, results)
 

@@ -135,6 +135,7 @@ class _Writer:
 
     def _take_apart(self, node: TreeSpec, name: str, start: int) -> None:
         node_type = node.kind
+        assert node_type is not None
         if not issubclass(node_type, tuple):
             self._containers.append(name)
         if node_type is tuple or node_type is list:

@@ -42,7 +42,7 @@ class Programs:
                 return before[1]
             known.remove(before)
             numbers = same
-        executable = StepExecutable(code, effects.slots, capture.size, numbers, replaced)
+        executable = StepExecutable(code, effects.slots, capture.size, numbers, replaced, capture.inputs)
         known.append((code, executable))
         return executable
 

@@ -32,7 +32,7 @@ import numpy as np
 from jax.extend.core import JaxprEqn, Var
 
 from tapegrad._src.execution.numpy_backend.expression import Attribute, Constant, Invocation, Name, is_name, put_into
-from tapegrad._src.execution.numpy_backend.vectorized import LARGE, STAND_INS, clipped, vectorized
+from tapegrad._src.execution.numpy_backend.vectorized import LARGE, REPLACED, clipped, vectorized
 
 TEMPORARY = 1 << 10
 """From how many bytes on memory is used again. See Note [Temporaries]."""
@@ -189,7 +189,7 @@ def by_ufunc(
         dtypes = {aval.dtype for aval in (*equation.avals, *equation.results)}
     new = np.dtype(*dtypes) if shape and function in IN_PLACE and len(dtypes) == 1 else None
     called = function
-    if function in STAND_INS and (not are_known(*shape) or prod(shape) >= LARGE):
+    if function in REPLACED and (not are_known(*shape) or prod(shape) >= LARGE):
         called = vectorized(function, shapes, new)
     if called is function and shapes.count(shape) < len(shapes) and have_long_rows(shapes, shape):
         called = along_rows(function)

@@ -95,18 +95,21 @@ def _is_slow(ufunc: np.ufunc) -> bool:
     """Tell whether NumPy has one of 32-bit floats for any processor, and none for this one."""
     introspect = getattr(np.lib, "introspect", None)
     known = {} if introspect is None else introspect.opt_func_info(func_name=f"^{ufunc.__name__}$")
-    found = known.get(ufunc.__name__, {}).get("ff", {"current": ""})
-    return "baseline" in found["current"] and found["current"] != found["available"]
+    targets = known.get(ufunc.__name__, {}).get("ff", {"current": ""})
+    return "baseline" in targets["current"] and targets["current"] != targets["available"]
 
 
 BOUNDS: dict[Any, Callable] = {np.maximum: at_least, np.minimum: at_most}
 BY_FORMULA: dict[Any, Callable] = {one: made for one, made in ((np.log1p, log1p), (np.expm1, expm1)) if _is_slow(one)}
 
-STAND_INS = frozenset((*BOUNDS, *BY_FORMULA))
+REPLACED = frozenset((*BOUNDS, *BY_FORMULA))
 """The ufuncs that have one."""
 
-for _made, _ufunc in ((at_least, np.maximum), (at_most, np.minimum), (log1p, np.log1p), (expm1, np.expm1)):
-    _made.ufunc = _ufunc  # type: ignore[attr-defined]
+_STANDING_FOR: tuple[tuple[Any, np.ufunc], ...] = (
+    (at_least, np.maximum), (at_most, np.minimum), (log1p, np.log1p), (expm1, np.expm1),
+)  # fmt: skip
+for _made, _ufunc in _STANDING_FOR:
+    _made.ufunc = _ufunc
 clipped.takes_out = True  # type: ignore[attr-defined]
 
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -57,15 +58,20 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
     if LOOP_CARRY.off:
         return []
     known = [aval for call, *_ in code for aval in call.avals if aval is not None]
-
-    def operations_in(instruction: tuple) -> frozenset[str]:
-        call, *slots = instruction
-        values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
-        return operations_of(call, tuple(map(type_of, values)))
-
-    extra = [slot for slot in loop_carry(code, operations_in) if not wanted[slot]]
+    done_in = partial(operations_in, code=code, arguments=arguments)
+    extra = [slot for slot in loop_carry(code, done_in) if not wanted[slot]]
     total = sum(known[slot].nbytes for slot in extra)
     return extra if total <= max(KEPT_BYTES, sum(map(_nbytes, arguments)) // 2) else []
+
+
+def operations_in(
+    instructions: Sequence[tuple], code: Sequence[tuple], arguments: Sequence[Any]
+) -> Iterator[frozenset[str]]:
+    """The names of what each of some instructions of a program does, with these arguments."""
+    known = [aval for call, *_ in code for aval in call.avals if aval is not None]
+    for call, *slots in instructions:
+        values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
+        yield operations_of(call, tuple(map(type_of, values)))
 
 
 def _nbytes(value: Any) -> int:
@@ -100,20 +106,20 @@ def operations(jaxpr: Any) -> Iterator[str]:
             yield from operations(inner)
 
 
-def loop_carry(code: Sequence[tuple], operations_in: Callable[[tuple], frozenset[str]]) -> list[int]:
+def loop_carry(code: Sequence[tuple], done_in: Callable[[Sequence[tuple]], Iterable[frozenset[str]]]) -> list[int]:
     """The results of a loop that its later periods read.
 
     Only those that are read several times, if there are no products in the loop, and none if all in it is cheap.
 
     Args:
-        operations_in: gives the names of what an instruction does.
+        done_in: gives the names of what each of some instructions does.
     """
     readers = Counter(slot for instruction in code for slot in set(instruction[1:]))
     carried: list[int] = []
     for start, period, _, read in _read_later(code):
         if not read:
             continue
-        done = frozenset().union(*map(operations_in, code[start : start + period]))
+        done = frozenset().union(*done_in(code[start : start + period]))
         if done <= CHEAP:
             continue  # XLA makes one kernel of it, and computes everything in it once
         least = 1 if done & PRODUCTS else 2

@@ -37,7 +37,6 @@ from tapegrad._src.execution.data.values import described, quiet_numbers
 from tapegrad._src.execution.kernels.kernel import call_into
 from tapegrad._src.execution.programs.compiled_before import CacheMark
 from tapegrad._src.execution.programs.loop_carry import extra_outputs, pairs_of_periods
-from tapegrad._src.execution.programs.partition import run_through
 from tapegrad._src.execution.programs.releasing import InstructionStep, ProgramRun, steps_of
 from tapegrad._src.execution.programs.running import (
     COMPILED_INSTRUCTION,
@@ -49,11 +48,13 @@ from tapegrad._src.execution.programs.running import (
     kernels_cost,
     shown,
 )
+from tapegrad._src.execution.programs.scanned_loops import has_products, scanned_loops, shorter_by, traced
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.execution.state.processes import processes
 from tapegrad._src.execution.tiers.costs import XLA_ARRAY, XLA_CALL, memory_cost_of
 from tapegrad._src.execution.tiers.settings import Due, compiler, in_background
 from tapegrad._src.progress import waiting
+from tapegrad._src.tape.mechanisms import SCANNED_LOOPS
 
 AT_ONCE, AT_ONCE_IN_LOOPS, PAIRS_AT_ONCE = 8192, 1024, 1 << 14
 """Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once. Where much
@@ -107,6 +108,7 @@ class StepExecutable(Due):
         size: how many results there are in all.
         constants: the inputs that always are the same Python numbers.
         replaced: for inputs whose memory may be used, which result is put there.
+        inputs: such as it will be given.
 
     Attributes:
         results: the slots that are wanted, in the order in which they are given.
@@ -114,8 +116,9 @@ class StepExecutable(Due):
     """
 
     def __init__(
-        self, code: list[tuple], results: Sequence[int], size: int, constants: dict[int, Any], replaced: dict[int, int]
-    ) -> None:
+        self, code: list[tuple], results: Sequence[int], size: int, constants: dict[int, Any], replaced: dict[int, int],
+        inputs: Sequence[Any],
+    ) -> None:  # fmt: skip
         super().__init__()
         first = dict.fromkeys(replaced.values())
         self.results = (*first, *(slot for slot in results if slot not in first))
@@ -124,7 +127,11 @@ class StepExecutable(Due):
         for slot in results:
             wanted[slot] = 1
         self._wanted = bytes(wanted)
+        loops = [] if SCANNED_LOOPS.off else scanned_loops(code, self._wanted, inputs)
+        self._loops = [one for one in loops if has_products(one, code, inputs)]
         is_long = len(code) > AT_ONCE or (len(code) > AT_ONCE_IN_LOOPS and pairs_of_periods(code) > PAIRS_AT_ONCE)
+        if self._loops:
+            is_long = len(code) - shorter_by(self._loops) > AT_ONCE_IN_LOOPS
         self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if is_long else None
         self.donated = () if self._cached else tuple(replaced)
         self._replaces = len(replaced)
@@ -178,7 +185,7 @@ class StepExecutable(Due):
     def _seconds(self) -> float:
         """About what it takes until it can be run."""
         code = [one for executable in self._subprograms for one in executable.subprogram.code] or self._code
-        count = len(code)
+        count = len(code) if self._subprograms else len(code) - shorter_by(self._loops)
         if self._mark.is_there:
             return SECONDS_TO_LOAD + SECONDS_TO_LOWER * count
         convolutions = sum("onvolution" in instruction[0].kernel.name for instruction in code)
@@ -332,15 +339,15 @@ class StepExecutable(Due):
 
     def _jit(self, inputs: Sequence[Any]) -> Any:
         code, constants = self._code, self.constants
-        wanted = (*self.results, *extra_outputs(code, self._wanted, inputs))
+        scanned, extra = self._loops, extra_outputs(code, self._wanted, inputs)
+        wanted = (*self.results, *(slot for slot in extra if not any(slot in one.slots for one in scanned)))
         rest = (i for i in range(len(inputs)) if i not in constants and i not in self.donated)
         order = self._order = (*self.donated, *rest)
 
         def program(*given: Any) -> list[Any]:
             arguments = dict(constants)
             arguments.update(zip(order, given, strict=True))
-            results = run_through(code, arguments, Call.inline)
-            return [results[slot] for slot in wanted]
+            return list(map(traced(code, arguments, scanned), wanted))
 
         halves = any(aval is not None and aval.dtype in HALVES for call, *_ in code for aval in call.avals)
         options: dict[str, Any] = {"compiler_options": ROUNDED} if halves else {}
