@@ -13,7 +13,7 @@ A loop that goes through the results of another one, forwards or backwards, as a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import jax
@@ -204,15 +204,12 @@ def _joined(call: Call, slots: Sequence[int], results: Sequence[Any]) -> Any:
 
 def _stretch(slots: Sequence[int], results: Sequence[Any]) -> Any:
     """The part of an array whose elements all slots are, one after the other, or backwards; None if they are not."""
-    made: list[Any] = [results[slot] if slot >= 0 else None for slot in slots]
-    if not all(type(one) is Element and one.array is made[0].array for one in made):
+    if len(next(_runs(slots, results))) < len(slots):
         return None
-    numbers = [one.number for one in made]
-    step = numbers[1] - numbers[0]
-    if abs(step) != 1 or any(after - before != step for before, after in pairwise(numbers)):
-        return None
-    array = lax.slice_in_dim(made[0].array, min(numbers), max(numbers) + 1)
-    return lax.rev(array, (0,)) if step < 0 else array
+    array, *_ = results[slots[0]]
+    first, last = results[slots[0]].number, results[slots[-1]].number
+    part = lax.slice_in_dim(array, min(first, last), max(first, last) + 1)
+    return lax.rev(part, (0,)) if last < first else part
 
 
 def _scan(loop: ScannedLoop, results: list, value: Callable) -> list[Any]:
@@ -260,14 +257,35 @@ def _together(slots: Sequence[int], results: Sequence[Any], value: Callable) -> 
     Raises:
         Unscannable: they are of several types.
     """
-    array = _stretch(slots, results)
-    if array is not None:
-        return array
-    values = [value(slot) for slot in slots]
-    types = {_type(one) for one in values}
-    if len(types) > 1 or types & {(bool, None), (complex, None)}:
+    runs = list(_runs(slots, results))
+    if len(runs) == len(slots):
+        values = [value(slot) for slot in slots]
+        types = {_type(one) for one in values}
+        if len(types) > 1 or types & {(bool, None), (complex, None)}:
+            raise Unscannable
+        return jnp.stack(values) if hasattr(values[0], "dtype") else jnp.asarray(values)
+    parts = [jnp.expand_dims(value(run[0]), 0) if len(run) == 1 else _stretch(run, results) for run in runs]
+    if len({(part.shape[1:], part.dtype) for part in parts}) > 1:
         raise Unscannable
-    return jnp.stack(values) if hasattr(values[0], "dtype") else jnp.asarray(values)
+    return parts[0] if len(parts) == 1 else lax.concatenate(parts, 0)
+
+
+def _runs(slots: Sequence[int], results: Sequence[Any]) -> Iterator[list[int]]:
+    """Slots in runs, each of elements of one array that stand one after the other, or backwards; others are alone."""
+    run: list[int] = []
+    step = 0
+    for slot in slots:
+        one: Any = results[slot] if slot >= 0 else None
+        before: Any = results[run[-1]] if run and run[-1] >= 0 else None
+        apart = one.number - before.number if type(one) is type(before) is Element else 0
+        if not run or abs(apart) != 1 or one.array is not before.array or (len(run) > 1 and apart != step):
+            if run:
+                yield run
+            run = []
+        else:
+            step = apart
+        run.append(slot)
+    yield run
 
 
 def has_products(loop: ScannedLoop, code: Sequence[tuple], arguments: Sequence[Any]) -> bool:
