@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad._src.execution.numpy_backend import indexing, scans, vectorized
+from tapegrad._src.execution.numpy_backend import indexing, reductions, scans, vectorized
 from tapegrad._src.execution.numpy_backend.random_bits import random_part
 from tapegrad._src.execution.tiers.costs import FIGURES, cost_of
 
@@ -85,6 +85,20 @@ def test_rows_that_are_left_to_others(array, rows, values):
 def test_accumulated_row_by_row(ufunc, axis):
     x = np.random.RandomState(0).randn(5, 4, scans.SIDE_BY_SIDE).astype(np.float32)
     np.testing.assert_array_equal(scans.accumulated_along(ufunc, x, axis), ufunc.accumulate(x, axis))
+
+
+@pytest.mark.parametrize("shape", [(300, 130), (70_000,), (5, 7), (40, 41, 42)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_many(shape, dtype):
+    random = np.random.RandomState(0)
+    x, y = random.randn(*shape).astype(dtype), random.randn(*shape).astype(dtype)
+    exact = x.astype(np.longdouble).sum(), (x.astype(np.longdouble) * y).sum()
+    tolerance = np.finfo(dtype).eps * np.sqrt(x.size) * 16
+    for mine, its in zip((reductions.total(x), reductions.total(x, y)), exact, strict=True):
+        assert mine.dtype == dtype and abs(float(mine - its)) < tolerance
+    transposed = x.T if x.ndim > 1 else x[::-1]
+    assert abs(float(reductions.total(transposed) - exact[0])) < tolerance
+    assert np.isnan(reductions.total(np.where(x == x.max(), np.nan, x)))
 
 
 def test_a_number_of_64_bits_is_no_row():

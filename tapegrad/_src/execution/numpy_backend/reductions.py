@@ -87,7 +87,7 @@ LONGEST, LONG = 1 << 11, 32
 
 
 def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> Operand | None:
-    """A sum of few elements as a product with ones, or that of two arrays; the greatest by its place: all are quicker.
+    """A sum as a product with ones, or that of two arrays; the greatest of few by its place: all are quicker.
 
     >>> import jax
     >>> from tapegrad._src.execution.numpy_backend.writer import written
@@ -97,8 +97,9 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> Operand | None:
     """
     shape, dtype = equation.avals[0].shape, equation.avals[0].dtype
     known = are_known(*shape)
-    if known and not 0 < math.prod(shape) <= LONGEST:
+    if known and not (math.prod(shape) and (ufunc is np.add or math.prod(shape) <= LONGEST)):
         return None
+    known = known and math.prod(shape) <= LONGEST
     if ufunc in BY_INDEX and known:
         x = writer.named(equation.full(0))
         exact = call(ufunc.reduce, x, None)  # which has the sign of a zero
@@ -115,14 +116,21 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> Operand | None:
 
 
 def total(x: np.ndarray, y: np.ndarray | None = None) -> Any:
-    """The sum of all elements, or of their products with those of another array, of lengths that are known only now.
+    """The sum of all elements, or of their products with those of another array: many, or of lengths known only now.
 
     >>> total(np.ones((2, 3), "float32")), total(np.ones((2, 3), "float32"), np.full((2, 3), 2, "float32"))
     (np.float32(6.0), np.float32(12.0))
     """
     if 0 < x.size <= LONGEST:
         return x.ravel().dot(ONES[x.dtype][: x.size] if y is None else y.ravel())
-    return np.add.reduce(x if y is None else x * y, None)
+    in_order = x.flags.c_contiguous and (y is None or (y.flags.c_contiguous and x.shape == y.shape))
+    if x.size < LONGEST * ROWS or not in_order:
+        return np.add.reduce(x if y is None else x * y, None)
+    flat, whole = x.reshape(-1), x.size // LONGEST * LONGEST
+    rows, ones, other = flat[:whole].reshape(-1, LONGEST), ONES[x.dtype], None if y is None else y.reshape(-1)
+    sums = rows.dot(ones) if other is None else np.vecdot(rows, other[:whole].reshape(-1, LONGEST))
+    left = flat[whole:]
+    return np.add.reduce(sums) + left.dot(ones[: left.size] if other is None else other[whole:])
 
 
 BY_INDEX = {np.maximum: "argmax", np.minimum: "argmin"}
