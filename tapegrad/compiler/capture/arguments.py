@@ -43,7 +43,7 @@ def _take_apart(thing: Any, opened: Collection[type], leaves: list, met: dict[in
     if type(thing) not in _LEAVES:
         apart = children_of(thing)
         if apart is None and (attributes := _attributes(thing, opened)) is not None:
-            apart = (id(type(thing)), *attributes), attributes.values()
+            apart = (id(type(thing)), *attributes), (*attributes.values(),)
     if apart is None:
         leaves.append(thing)
         return LEAF
