@@ -117,10 +117,15 @@ def costs(entry: Entry, scale: int, rounds: int = ROUNDS) -> tuple[float, float]
         for number in range(WARMING, WARMING + MOST_ROUNDS):
             if number >= WARMING + rounds and sum(taken[0]) > MEASURED:
                 break
-            for which in (0, 1) if number % 2 else (1, 0):
-                begun = process_time()
-                attempt(entry, running[which], number)
-                taken[which].append(process_time() - begun)
+            try:
+                for which in (0, 1) if number % 2 else (1, 0):
+                    begun = process_time()
+                    attempt(entry, running[which], number)
+                    taken[which].append(process_time() - begun)
+            except Exception:  # it has trained until its numbers are of no use
+                if number < WARMING + rounds:
+                    raise
+                break
     return median(taken[0]), median(taken[1])
 
 
