@@ -32,7 +32,7 @@ from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import Newcomers, new_in, taken_apart
 from tapegrad.compiler.capture.captured_call import CapturedCall, Met, Shared
-from tapegrad.compiler.replay.cache_entry import PATIENCE, TRIALS, CacheEntry
+from tapegrad.compiler.replay.cache_entry import LOOK_AGAIN, PATIENCE, TRIALS, CacheEntry
 from tapegrad.compiler.replay.cache_keys import DYNAMIC, Widths, ambient, are_ordinary, cache_key, state_of
 from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, put_in_place, take_away
 from tapegrad.compiler.replay.likeness import Likeness
@@ -60,7 +60,7 @@ GAIN_BY_ITSELF = 0.1
 
 _OWN = frozenset({
     "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_recent", "_shared", "_wasted",
-    "_rested", "_gain", "_strangers", "_passed",
+    "_rested", "_gain", "_strangers", "_passed", "_unseen",
 })  # fmt: skip
 """The attributes of what ``compile`` gives, besides those of the function."""
 
@@ -81,7 +81,7 @@ class Compiled:
         self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
         self._recent: tuple[CacheEntry, ...] = ()
-        self._strangers = self._passed = 0
+        self._strangers = self._passed = self._unseen = 0
         self._wasted = 0.0
         self._rested, self._gain = 0, GAIN_BY_ITSELF if by_itself else 1
         modules = CompiledModules(_by_itself)
@@ -123,6 +123,9 @@ class Compiled:
             release_shared()
         inside = self.__dict__  # there are ``__getattr__`` and ``__setattr__``: all attributes take long
         inside["calls"] += 1
+        if inside["_unseen"]:
+            inside["_unseen"] -= 1
+            return inside["function"](*args, **kwargs)
         recent = inside["_recent"]
         if recent:
             modes, state = ambient(), state_of(inside["function"])
@@ -144,7 +147,11 @@ class Compiled:
                         return replay.run(leaves)
                 if at_once:
                     modules = entry.modules_at_once
-                    return self._at_once(modules, args, kwargs) if modules else inside["function"](*args, **kwargs)
+                    if modules:
+                        return self._at_once(modules, args, kwargs)
+                    if entry.runs > LOOK_AGAIN and all([one.replay is None for one in inside["_recent"]]):
+                        inside["_unseen"] = entry.passed_over()
+                    return inside["function"](*args, **kwargs)
                 break
         return self._look_closely(args, kwargs)
 

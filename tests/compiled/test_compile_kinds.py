@@ -207,3 +207,25 @@ def test_changes_that_leave_as_many_as_there_were(change):
         return call, []
 
     compare(program, calls=7, replayed=True)
+
+
+@pytest.mark.once("it is the same in both")
+def test_a_kind_that_can_be_replayed_is_found_after_one_that_can_not():
+    """Calls of a kind that is made at once for good are looked at one in eight times only."""
+    seen = []
+
+    def step(x, reads):
+        y = (x * 2).tanh()
+        if reads and y.sum() > 0:
+            seen.append(len(seen))
+        return y.sum()
+
+    compiled, x = torch.compile(step), torch.ones(3)
+    for _ in range(60):
+        assert compiled(x, True) == step(x, True)
+    assert compiled.replayed == 0 and len(seen) == 120
+    for _ in range(40):
+        assert compiled(x, False) == step(x, False)
+        torch.execution.wait_for_compiler()
+    assert compiled.calls == 100 and compiled.replayed >= 20, compiled.report()
+    assert compiled(x, True) == step(x, True) and len(seen) == 122

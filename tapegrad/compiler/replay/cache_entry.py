@@ -21,6 +21,10 @@ TRIALS = 3, {2**7, 2**12, 2**17, 2**22}
 TRIED = frozenset(number + more for number in TRIALS[1] for more in range(TRIALS[0]))
 """The numbers of these calls."""
 
+UNSEEN = 7
+"""So many calls are made as they stand, without being looked at, after one of a kind that is made at once for good,
+where no other kind is replayed."""
+
 LOOK_AGAIN = 16
 """The number of a call that is captured once more if those before have entered no module: a loop may warm up first."""
 
@@ -189,6 +193,12 @@ class CacheEntry:
             self.last = self.guards = self.tensor_guards = None
         self.runs += 1  # this call may be the last one before a trial
         return True
+
+    def passed_over(self) -> int:
+        """The number of calls that are not looked at after this one: there is no trial among them."""
+        ahead = min([trial - self.runs for trial in TRIALS[1] if trial >= self.runs], default=UNSEEN)
+        self.runs += (calls := min(UNSEEN, ahead))
+        return calls
 
     @property
     def given_up(self) -> bool:
