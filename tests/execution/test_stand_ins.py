@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad._src.execution.numpy_backend import indexing, reductions, scans, vectorized
+from tapegrad._src.execution.numpy_backend import indexing, reductions, scans, vectorized, writer
 from tapegrad._src.execution.numpy_backend.random_bits import random_part
 from tapegrad._src.execution.tiers.costs import FIGURES, cost_of
 
@@ -85,6 +85,20 @@ def test_rows_that_are_left_to_others(array, rows, values):
 def test_accumulated_row_by_row(ufunc, axis):
     x = np.random.RandomState(0).randn(5, 4, scans.SIDE_BY_SIDE).astype(np.float32)
     np.testing.assert_array_equal(scans.accumulated_along(ufunc, x, axis), ufunc.accumulate(x, axis))
+
+
+def test_choices_that_are_bounds_and_others():
+    """``where(x > c, c, x)`` is a minimum; not where the numbers are others, or the one compared with is an array."""
+    x, bounds = np.linspace(-1, 1, 3000, dtype="float32"), np.linspace(1, -1, 3000, dtype="float32")
+    x[0] = np.nan
+    example = [jax.ShapeDtypeStruct(x.shape, "float32")]
+    for function, name in (
+        (lambda x: jnp.where(x > 0.5, 0.5, x), "at_most"), (lambda x: jnp.where(x <= 0.5, 0.5, x), "at_least"),
+        (lambda x: jnp.where(x > 0.5, 0.25, x), "where"), (lambda x: jnp.where(x > bounds, 0.5, x), "where"),
+    ):  # fmt: skip
+        code = writer.written(function, example)
+        assert name in code.source
+        np.testing.assert_array_equal(code.body(x), function(x))
 
 
 @pytest.mark.parametrize("shape", [(300, 130), (70_000,), (5, 7), (40, 41, 42)])

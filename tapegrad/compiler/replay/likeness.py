@@ -64,10 +64,15 @@ def has_plain_keys(tree: TreeSpec) -> bool:
     return tree.kind not in (OrderedDict, defaultdict) and all(map(has_plain_keys, tree.below))
 
 
+def has_dictionary(tree: TreeSpec) -> bool:
+    """Tell whether a node is an object whose attributes are in a dictionary."""
+    return is_object_node(tree) and not vars(tree.kind).get("__slots__")
+
+
 def hides_containers(tree: TreeSpec) -> bool:
     """Tell whether there are containers in one that the written function has taken apart by others: it could not say
     whether they are the same as elsewhere."""
-    seen = tree.kind in (None, tuple, list, dict) or (is_object_node(tree) and not vars(tree.kind).get("__slots__"))
+    seen = tree.kind in (None, tuple, list, dict) or has_dictionary(tree)
     return any(hides_containers(child) or not (seen or child.kind is None) for child in tree.below)
 
 
@@ -144,7 +149,7 @@ class _Writer:
         elif node_type is dict:
             self._check(f"type({name}) is not dict or tuple({name}) != {self._name(tuple(node.context))}")
             self._unpack(node, f"{name}.values()", start)
-        elif is_object_node(node) and not vars(node_type).get("__slots__"):
+        elif has_dictionary(node):
             fields = node.context[1:]
             self._check(f"type({name}) is not {self._name(node_type)}")
             self._lines.append(f"{name} = {self._name(inside_of)}({name})")

@@ -506,7 +506,7 @@ def _bound(equation: Any, which: Operand, cases: Sequence[Operand]) -> Operand |
     if ufunc is None or number.shape != () or array.shape == () or number.known is None:
         return None
     x, bound = made.operands
-    same = x.expression is array.expression and bound.known is not None and bound.known == number.known
+    same = x.expression is array.expression and bound.shape == () and bound.known == number.known
     dtype = equation.aval.dtype
     return by_ufunc(ufunc, equation, [array, number], dtype) if same and is_float(dtype) else None
 

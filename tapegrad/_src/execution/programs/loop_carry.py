@@ -57,18 +57,23 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
     """
     if LOOP_CARRY.off:
         return []
-    known = [aval for call, *_ in code for aval in call.avals if aval is not None]
-    done_in = partial(operations_in, code=code, arguments=arguments)
+    known = avals_of(code)
+    done_in = partial(operations_in, known=known, arguments=arguments)
     extra = [slot for slot in loop_carry(code, done_in) if not wanted[slot]]
     total = sum(known[slot].nbytes for slot in extra)
     return extra if total <= max(KEPT_BYTES, sum(map(_nbytes, arguments)) // 2) else []
 
 
+def avals_of(code: Sequence[tuple]) -> list[Any]:
+    """Shape and dtype of each result of a program."""
+    return [aval for call, *_ in code for aval in call.avals if aval is not None]
+
+
 def operations_in(
-    instructions: Sequence[tuple], code: Sequence[tuple], arguments: Sequence[Any]
+    instructions: Sequence[tuple], known: Sequence[Any], arguments: Sequence[Any]
 ) -> Iterator[frozenset[str]]:
-    """The names of what each of some instructions of a program does, with these arguments."""
-    known = [aval for call, *_ in code for aval in call.avals if aval is not None]
+    """The names of what each of some instructions of a program does, with these arguments; ``known``: ``avals_of`` it.
+    """
     for call, *slots in instructions:
         values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
         yield operations_of(call, tuple(map(type_of, values)))

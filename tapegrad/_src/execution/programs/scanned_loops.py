@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad._src.execution.programs.loop_carry import PRODUCTS, operations_in
+from tapegrad._src.execution.programs.loop_carry import PRODUCTS, avals_of, operations_in
 from tapegrad._src.execution.programs.partition import loops, run_through
 from tapegrad._src.execution.recording.recorded_call import Call
 
@@ -82,7 +82,7 @@ def scanned_loops(code: Sequence[tuple], wanted: Sequence, inputs: Sequence[Any]
         inputs: the arrays and numbers that it may be given.
     """
     firsts = list(accumulate((call.count for call, *_ in code), initial=0))
-    avals = [aval for call, *_ in code for aval in call.avals if aval is not None]
+    avals = avals_of(code)
     scanned: list[ScannedLoop] = []
 
     def is_small(slots: tuple[int, ...]) -> bool:
@@ -214,7 +214,7 @@ def _stretch(slots: Sequence[int], results: Sequence[Any]) -> Any:
 
 def _scan(loop: ScannedLoop, results: list, value: Callable) -> list[Any]:
     """The results of a loop; None for those that nothing outside reads."""
-    avals = [aval for call, _ in loop.body for aval in call.avals if aval is not None]
+    avals = avals_of(loop.body)
     fixed = {slot: value(slot) for _, operands in loop.body for role, slot in operands if role == FIXED}
     begun = [
         jnp.zeros(avals[k].shape, avals[k].dtype) if slot is None else value(slot) for k, slot in loop.carried
@@ -228,7 +228,7 @@ def _scan(loop: ScannedLoop, results: list, value: Callable) -> list[Any]:
         for call, operands in loop.body:
             given = [(local, carried, fixed, varied)[role][number] for role, number in operands]
             made = call.inline(*given)
-            if any(_type(one) != _type(aval) for one, aval in zip(made, _known(call), strict=True)):
+            if any(_type(one) != _type(aval) for one, aval in zip(made, avals_of([(call,)]), strict=True)):
                 raise Unscannable
             local += made
         return [local[k] for k, _ in loop.carried], [local[k] for k in loop.stacked]
@@ -240,10 +240,6 @@ def _scan(loop: ScannedLoop, results: list, value: Callable) -> list[Any]:
     for k, array in zip(loop.stacked, stacked, strict=True):
         given[k :: loop.width] = [Element(array, number) for number in range(loop.times)]
     return given
-
-
-def _known(call: Call) -> Iterator[Any]:
-    return (aval for aval in call.avals if aval is not None)
 
 
 def _type(one: Any) -> tuple:
@@ -288,10 +284,15 @@ def _runs(slots: Sequence[int], results: Sequence[Any]) -> Iterator[list[int]]:
     yield run
 
 
-def has_products(loop: ScannedLoop, code: Sequence[tuple], arguments: Sequence[Any]) -> bool:
-    """Tell whether there are products in a loop: else XLA makes one kernel of many periods, which is quicker."""
-    period = code[loop.start : loop.start + len(loop.body)]
-    return any(PRODUCTS & one for one in operations_in(period, code, arguments))
+def with_products(scanned: Sequence[ScannedLoop], code: Sequence[tuple], inputs: Sequence[Any]) -> list[ScannedLoop]:
+    """The loops in which there are products: of many periods of others XLA makes one kernel, which is quicker."""
+    known = avals_of(code) if scanned else ()
+
+    def has_products(loop: ScannedLoop) -> bool:
+        period = code[loop.start : loop.start + len(loop.body)]
+        return any(PRODUCTS & one for one in operations_in(period, known, inputs))
+
+    return list(filter(has_products, scanned))
 
 
 def shorter_by(scanned: Sequence[ScannedLoop]) -> int:

@@ -48,7 +48,7 @@ from tapegrad._src.execution.programs.running import (
     kernels_cost,
     shown,
 )
-from tapegrad._src.execution.programs.scanned_loops import has_products, scanned_loops, shorter_by, traced
+from tapegrad._src.execution.programs.scanned_loops import scanned_loops, shorter_by, traced, with_products
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.execution.state.processes import processes
 from tapegrad._src.execution.tiers.costs import XLA_ARRAY, XLA_CALL, memory_cost_of
@@ -128,7 +128,7 @@ class StepExecutable(Due):
             wanted[slot] = 1
         self._wanted = bytes(wanted)
         loops = [] if SCANNED_LOOPS.off else scanned_loops(code, self._wanted, inputs)
-        self._loops = [one for one in loops if has_products(one, code, inputs)]
+        self._loops = with_products(loops, code, inputs)
         is_long = len(code) > AT_ONCE or (len(code) > AT_ONCE_IN_LOOPS and pairs_of_periods(code) > PAIRS_AT_ONCE)
         if self._loops:
             is_long = len(code) - shorter_by(self._loops) > AT_ONCE_IN_LOOPS
