@@ -75,7 +75,7 @@ from _pytest.doctest import DoctestModule  # noqa: E402
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
 from tapegrad._src import caches  # noqa: E402
 from tapegrad._src.execution.array_functions import host  # noqa: E402
-from tapegrad._src.execution.programs import running  # noqa: E402
+from tapegrad._src.execution.programs import subprogram  # noqa: E402
 from tapegrad._src.execution.recording import program as deferred  # noqa: E402
 from tapegrad._src.execution.tiers import settings as tier_settings  # noqa: E402
 from tests import rings  # noqa: E402
@@ -91,7 +91,7 @@ collect_ignore += [] if shutil.which("node") else ["tests/tools/test_viz_page.py
 pytest.register_assert_rewrite("harness", "oracles")
 
 caches.memory.most = 1 << 20, 1 << 40
-running.SEEN_ENOUGH = 3
+subprogram.SEEN_ENOUGH = 3
 tier_settings.settings.background = False  # what is compiled, and when, is the same each time
 host.SEEN_ENOUGH = 256  # the tests make tensors of hundreds of shapes: a kernel for each is not worth its compilation
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again

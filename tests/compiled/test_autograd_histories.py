@@ -10,7 +10,7 @@ from compiled_programs import agree, compare, seen
 import tapegrad as torch
 from tapegrad import nn
 from tapegrad._src.execution.programs import step_executable
-from tapegrad._src.execution.programs.running import counters
+from tapegrad._src.execution.programs.subprogram import counters
 from tapegrad._src.execution.tiers.settings import settings
 from tapegrad.nn import functional as F
 

@@ -10,8 +10,8 @@ import pytest
 
 import tapegrad as torch
 from tapegrad._src.execution.programs import compiled_before, step_executable
-from tapegrad._src.execution.programs.running import counters
 from tapegrad._src.execution.programs.step_executable import StepExecutable
+from tapegrad._src.execution.programs.subprogram import counters
 from tapegrad._src.execution.recording import execution_mode
 from tapegrad._src.execution.state.persistent import persistent_cache
 from tapegrad._src.execution.tiers.settings import compiler, settings

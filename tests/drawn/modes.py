@@ -26,7 +26,7 @@ import jax
 import numpy as np
 
 import tapegrad
-from tapegrad._src.execution.programs import running
+from tapegrad._src.execution.programs import subprogram
 from tapegrad._src.execution.recording.program import recording
 from tapegrad.interop import to_jax
 
@@ -74,11 +74,11 @@ def repeated(module: Any, text: str, times: int) -> Difference | None:
 def as_deferred() -> Iterator[None]:
     """What is called here is deferred; what is left so is not run."""
     tapegrad.set_execution("deferred")
-    before, running.SECONDS_PER_SUBPROGRAM = running.SECONDS_PER_SUBPROGRAM, inf  # see Note [What is compiled here]
+    before, subprogram.SECONDS_PER_SUBPROGRAM = subprogram.SECONDS_PER_SUBPROGRAM, inf  # Note [What is compiled here]
     try:
         yield
     finally:
-        running.SECONDS_PER_SUBPROGRAM = before
+        subprogram.SECONDS_PER_SUBPROGRAM = before
         recording.__init__()  # type: ignore[misc]
         tapegrad.set_execution("immediate")
 

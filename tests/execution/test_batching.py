@@ -8,7 +8,7 @@ import pytest
 
 import tapegrad as torch
 from tapegrad._src.execution.kernels.kernel import Kernel
-from tapegrad._src.execution.programs import batching, running
+from tapegrad._src.execution.programs import batching, running, subprogram
 from tapegrad._src.execution.recording.program import recording
 from tapegrad._src.tensor.tensor import value_of, wrap
 
@@ -20,7 +20,7 @@ SAMPLES = [(0.5, -1.0, 1.0), (2.0, 0.25, -1.0), (-0.75, 1.5, 1.0)]
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """Nothing is known of programs yet, and what comes for the second time is compiled."""
-    monkeypatch.setattr(running, "SEEN_ENOUGH", 2)
+    monkeypatch.setattr(subprogram, "SEEN_ENOUGH", 2)
     running._programs.clear(), running._recent.clear(), batching.machine.cache.clear()
     running.reset_stats()
 

@@ -22,7 +22,7 @@ from leaves import leaf
 import tapegrad as torch
 from tapegrad._src.execution.array_functions.host import array_of
 from tapegrad._src.execution.data.values import DeferredValue
-from tapegrad._src.execution.programs import running
+from tapegrad._src.execution.programs import running, subprogram
 from tapegrad._src.execution.recording import program as deferred
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.tensor import value_of, wrap
@@ -36,7 +36,7 @@ NUMBERS = [0.5, -1.5, 2.0]
 @pytest.fixture
 def fresh(monkeypatch):
     """Nothing is known of programs yet, and what comes for the second time is compiled."""
-    monkeypatch.setattr(running, "SEEN_ENOUGH", 2)
+    monkeypatch.setattr(subprogram, "SEEN_ENOUGH", 2)
     running._programs.clear(), running._recent.clear()
     running.reset_stats()
     return torch.execution.stats
@@ -488,13 +488,13 @@ def test_a_program_that_is_another_each_time_takes_no_more_memory(monkeypatch, f
             (y * 2).sum().backward()
     assert fresh().misses == 4**4
     assert fresh().programs <= 4 * 4  # four of each kind: they differ in the last instruction
-    assert len(running._executables) <= 2 * fresh().programs + 2 * 8  # and those of the programs that were last
+    assert len(subprogram._executables) <= 2 * fresh().programs + 2 * 8  # and those of the programs that were last
 
 
 @pytest.mark.ring("everything")
 def test_a_million_programs_keep_memory_flat(monkeypatch, fresh):
-    monkeypatch.setattr(running, "SEEN_ENOUGH", 10**9)  # compiling what comes again would take hours
-    monkeypatch.setattr(running, "SECONDS_PER_SUBPROGRAM", 10**9)
+    monkeypatch.setattr(subprogram, "SEEN_ENOUGH", 10**9)  # compiling what comes again would take hours
+    monkeypatch.setattr(subprogram, "SECONDS_PER_SUBPROGRAM", 10**9)
     steps, draw, memory = (torch.sin, torch.cos, torch.neg, torch.tanh, torch.abs, torch.exp), random.Random(0), []
     x = torch.full((3,), 0.1)
     with torch.deferred():

@@ -20,12 +20,12 @@ if disturbed:  # before anything has taken them: clocks that stand, or jump
 import tapegrad as torch
 import tapegrad.nn.functional as F
 from tapegrad._src.execution.tiers import costs
-from tapegrad._src.execution.programs import running
+from tapegrad._src.execution.programs import subprogram
 from tapegrad._src.execution.tiers import settings
 
 costs.COMPILE, costs.COMPILE_EQUATION, costs.XLA_CALL, costs.XLA_ARRAY = 1e6, 0.0, 0.0, 0.0  # it is compiled soon
 costs.PRODUCT = costs.Figures(0.5, 0.01)
-running.SECONDS_PER_SUBPROGRAM, running.SECONDS_PER_INSTRUCTION, running.PROGRAM_ON_XLA = 1e-3, 0.0, 0.0
+subprogram.SECONDS_PER_SUBPROGRAM, subprogram.SECONDS_PER_INSTRUCTION, subprogram.PROGRAM_ON_XLA = 1e-3, 0.0, 0.0
 if disturbed:  # nothing is compiled before somebody waits for it
     settings.compiler.add = lambda due: None
 

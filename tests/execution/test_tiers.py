@@ -18,7 +18,7 @@ import tapegrad as torch
 from tapegrad._src.execution.data.allocating import ALIGNED
 from tapegrad._src.execution.data.values import materialized
 from tapegrad._src.execution.kernels.kernel import Kernel
-from tapegrad._src.execution.programs import running
+from tapegrad._src.execution.programs import running, subprogram
 from tapegrad._src.execution.tiers import costs, entry, tiered_kernel, xla_copies
 from tapegrad._src.execution.tiers import settings as tier_settings
 from tapegrad._src.execution.tiers.settings import Tier, compiler, settings
@@ -476,8 +476,8 @@ def test_no_room_for_a_result_is_said_in_pytorchs_words():
 
 
 def test_a_program_that_has_taken_long_enough_is_compiled_in_the_background(background, monkeypatch):
-    monkeypatch.setattr(running, "SECONDS_PER_SUBPROGRAM", 1e-4)
-    monkeypatch.setattr(running, "SECONDS_PER_INSTRUCTION", 0)
+    monkeypatch.setattr(subprogram, "SECONDS_PER_SUBPROGRAM", 1e-4)
+    monkeypatch.setattr(subprogram, "SECONDS_PER_INSTRUCTION", 0)
     x = torch.rand(400, 400)
     compiled = torch.execution.stats().compiled
     with torch.deferred():
@@ -493,8 +493,8 @@ def kept_for_xla():
 
 
 def test_a_compiled_program_reads_what_the_host_has_computed_where_it_lies(background, monkeypatch):
-    monkeypatch.setattr(running, "SECONDS_PER_SUBPROGRAM", 1e-4)
-    monkeypatch.setattr(running, "SECONDS_PER_INSTRUCTION", 0)
+    monkeypatch.setattr(subprogram, "SECONDS_PER_SUBPROGRAM", 1e-4)
+    monkeypatch.setattr(subprogram, "SECONDS_PER_INSTRUCTION", 0)
     with torch.execution.tiers("host"):
         x = torch.ones(300, 500) * 2
     compiled, copied = torch.execution.stats().compiled, kept_for_xla()
@@ -529,7 +529,7 @@ def many_numbers():
 
 @pytest.mark.parametrize("argument, compiled", [(2000, 0), (0, 1)])
 def test_a_program_of_many_numbers_is_not_left_to_xla_where_that_is_slower(background, monkeypatch, argument, compiled):
-    monkeypatch.setattr(running, "SECONDS_PER_SUBPROGRAM", 0)
+    monkeypatch.setattr(subprogram, "SECONDS_PER_SUBPROGRAM", 0)
     monkeypatch.setattr(running, "SECONDS_PER_TINY_INSTRUCTION", 0)
     monkeypatch.setattr(running, "BATCHED_ARGUMENT", argument)
     torch.execution.clear_caches()

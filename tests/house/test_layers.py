@@ -88,8 +88,9 @@ ORDERS = {
         "array_functions.layouts", "array_functions.sums", "array_functions.updates", "array_functions.host",
         "array_functions.windows", "array_functions.nonfinite", "array_functions.random",
         "array_functions.statistics", "array_functions", "programs.batching", "programs.compiled_before",
-        "programs.hardware", "programs.partition", "programs.releasing", "programs.segment", "programs.loop_carry",
-        "programs.running", "programs.scanned_loops", "programs.step_executable", "programs",
+        "programs.hardware", "programs.partition", "programs.program_text", "programs.releasing", "programs.segment",
+        "programs.loop_carry", "programs.subprogram", "programs.running", "programs.scanned_loops",
+        "programs.step_executable", "programs",
     ],
     "tensor": [
         "geometry", "layout", "storage", "shared", "spec", "paths", "trees", "printing", "tensor",
@@ -197,7 +198,7 @@ UNKNOWN = {
 
 PROGRAMS = [
     "recording.program", "programs.running", "programs.partition", "programs.batching", "programs.loop_carry",
-    "programs.step_executable",
+    "programs.program_text", "programs.step_executable", "programs.subprogram",
 ]  # fmt: skip
 CLIENTS = {
     **{name: {"compiler"} for name in PROGRAMS},

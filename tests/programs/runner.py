@@ -21,7 +21,7 @@ def prepare(library):
         package = importlib.import_module("tapegrad")
         package.install()
         package.random.use("pytorch")
-        importlib.import_module("tapegrad._src.execution.programs.running").SEEN_ENOUGH = 3
+        importlib.import_module("tapegrad._src.execution.programs.subprogram").SEEN_ENOUGH = 3
         importlib.import_module("tapegrad._src.execution.tiers.settings").settings.background = False
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad._src.execution.data.values import DeferredValue
-from tapegrad._src.execution.programs.running import shown
+from tapegrad._src.execution.programs.program_text import shown
 from tapegrad._src.tape.node import Edge
 from tapegrad._src.tensor.spec import Size, Spec
 from tapegrad._src.tensor.tensor import Tensor, View, counter_of, share, storage_to_write, value_of, wrap

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad._src.execution.kernels.deferred_checks import Check, Findings, nothing
-from tapegrad._src.execution.programs.running import why_unlike
+from tapegrad._src.execution.programs.program_text import why_unlike
 from tapegrad._src.execution.programs.step_executable import StepExecutable
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import TreeSpec

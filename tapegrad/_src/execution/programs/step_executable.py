@@ -37,18 +37,18 @@ from tapegrad._src.execution.data.values import described, quiet_numbers
 from tapegrad._src.execution.kernels.kernel import call_into
 from tapegrad._src.execution.programs.compiled_before import CacheMark
 from tapegrad._src.execution.programs.loop_carry import extra_outputs, pairs_of_periods
+from tapegrad._src.execution.programs.program_text import shown
 from tapegrad._src.execution.programs.releasing import InstructionStep, ProgramRun, steps_of
-from tapegrad._src.execution.programs.running import (
+from tapegrad._src.execution.programs.running import CachedProgram
+from tapegrad._src.execution.programs.scanned_loops import scanned_loops, shorter_by, traced, with_products
+from tapegrad._src.execution.programs.subprogram import (
     COMPILED_INSTRUCTION,
     ROUNDED,
-    CachedProgram,
     SubprogramExecutable,
     counters,
     first_call,
     kernels_cost,
-    shown,
 )
-from tapegrad._src.execution.programs.scanned_loops import scanned_loops, shorter_by, traced, with_products
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.execution.state.processes import processes
 from tapegrad._src.execution.tiers.costs import XLA_ARRAY, XLA_CALL, memory_cost_of
