@@ -92,7 +92,7 @@ def kernels(run: Callable[[], object]) -> Iterator[Any]:
     known = list(awaiting_decisions)
     kept = run()
     for one in list(awaiting_decisions):
-        if isinstance(one, Tiered) and id(one) not in before and one._body is not None:
+        if isinstance(one, Tiered) and id(one) not in before and one.body is not None:
             yield one
     del kept, known
 

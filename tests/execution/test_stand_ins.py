@@ -9,7 +9,9 @@ import pytest
 
 import tapegrad as torch
 from tapegrad._src.execution.numpy_backend import indexing, reductions, scans, vectorized, writer
+from tapegrad._src.execution.numpy_backend.cutting import cut
 from tapegrad._src.execution.numpy_backend.random_bits import random_part
+from tapegrad._src.execution.tiers import costs
 from tapegrad._src.execution.tiers.costs import FIGURES, cost_of
 
 pytestmark = pytest.mark.once("it is the same in both")
@@ -149,3 +151,23 @@ def test_functions_of_these(length):
         torch.testing.assert_close(mine.double(), its, rtol=1e-5, atol=1e-6)
         grads = torch.autograd.grad(mine.sum(), x)[0].double(), torch.autograd.grad(its.sum(), exact)[0]
         torch.testing.assert_close(*grads, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("found", ["X86_V3", "NEON", "baseline(X86_V2)"])
+def test_exponentials_are_dear_to_processors_without_avx_512(monkeypatch, found):
+    monkeypatch.setattr(vectorized, "_targets", lambda ufunc: {"current": found, "available": "X86_V4 X86_V3"})
+    figures = costs.figures_here()
+    assert figures["tanh"].host > 3 * costs.BY_NAMES["exp exp2 log log1p expm1 tanh"].host
+    monkeypatch.setattr(costs, "FIGURES", figures)
+    large = jax.make_jaxpr(jnp.tanh)(jax.ShapeDtypeStruct((200_000,), "float32"))
+    assert cost_of(large).host > cost_of(large).xla
+    monkeypatch.setattr(vectorized, "_targets", lambda ufunc: {"current": "X86_V4", "available": "X86_V4 X86_V3"})
+    monkeypatch.setattr(costs, "FIGURES", costs.figures_here())
+    assert cost_of(large).host < cost_of(large).xla
+
+
+def test_arrays_that_are_joined_are_not_cut_across():
+    x = jax.ShapeDtypeStruct((1024, 1024), "float32")
+    assert cut(jax.make_jaxpr(lambda x, y: jnp.concatenate([x, y]))(x, x)) is None
+    assert cut(jax.make_jaxpr(lambda x, y: jnp.concatenate([jnp.sin(x), y]))(x, x)).inner
+    assert not cut(jax.make_jaxpr(lambda x, y: jnp.concatenate([x, y], 1))(x, x)).inner

@@ -4,9 +4,9 @@ Note [Kept functions]
 To trace a kernel and to write it for the host takes a millisecond or two, a hundred times what it takes to run it once,
 and a program does so anew in each process. So what came of it, a function of Python's and its constants, is kept: under
 a digest of all that it follows from (the operator, specs, settings; what is asked for in a program's name in
-``dispatch/call_keys.py``), in a file that is named after the versions of Python, NumPy, jax and this package, and after
-the size and age of its sources. What is decided for a call, and which functions run it, is the same whether it is found
-or made: only the work is saved, so the results have the same bits.
+``dispatch/call_keys.py``), in a file that is named after the versions of Python, NumPy, jax and this package, the
+processor, and the size and age of its sources. What is decided for a call, and which functions run it, is the same
+whether it is found or made: only the work is saved, so the results have the same bits.
 
 Nothing of a file is executed unless it belongs to this user, nobody else may write to it, its table of contents has the
 digest that stands before it, and the entry the one that stands in there. The file is written once, when the process
@@ -106,10 +106,13 @@ def sources() -> Iterator[os.DirEntry[str]]:
                     due.append(entry.path)
 
 
-def versions() -> list[str | None]:
-    """Those of all that writes."""
+def versions() -> list[Any]:
+    """Those of all that writes, and the kinds of instructions that NumPy has found the processor to have: what is
+    written, and what that is likely to cost, depends on them."""
     packages = [import_module(name) for name in ("jax", "jaxlib", "numpy", "ml_dtypes")]
-    return [sys.version, platform.machine(), __version__, *[getattr(one, "__version__", None) for one in packages]]
+    kinds = packages[2].show_config(mode="dicts").get("SIMD Extensions", {}).get("found", ())
+    mine = [sys.version, platform.machine(), *kinds, __version__]
+    return mine + [getattr(one, "__version__", None) for one in packages]
 
 
 def file_name() -> str:

@@ -53,6 +53,13 @@ WANTED = 4
 """Up to so many strips are made of what takes long enough, though its arrays are smaller."""
 
 
+COPYING = frozenset((
+    "reshape", "squeeze", "expand_dims", "transpose", "broadcast_in_dim", "slice", "rev", "copy", "concatenate", "pad",
+    "dynamic_slice", "gather",
+))  # fmt: skip
+"""Primitives that copy elements, and compute nothing."""
+
+
 class Uncut(Exception):
     """A kernel is not row-wise, or in a way that is not known."""
 
@@ -132,7 +139,10 @@ def cut(closed: ClosedJaxpr, wanted: int = 1) -> Cut | None:
         return None  # it reads each number once, as quickly as memory gives them
     largest = max([_bytes(one.aval) for one in (*closed.jaxpr.outvars, *closed.jaxpr.invars)], default=0)
     target = min(TARGET, max(largest // min(wanted, WANTED), TARGET // WANTED))
+    only_copies = all([equation.primitive.name in COPYING for equation in equations])
     for length, inner in _lengths(closed.jaxpr, target):
+        if inner and only_copies:
+            continue  # copies of copies
         try:
             return _along(closed, length, inner, target)
         except Uncut:

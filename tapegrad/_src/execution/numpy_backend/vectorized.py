@@ -91,12 +91,23 @@ _QUARTER, _HALF, _ONE, _FOUR = np.array([0.25, 0.5, 1, 4], np.float32)
 _POWERS = np.exp(np.array([-0.5, 0.5], np.float32))
 
 
-def _is_slow(ufunc: np.ufunc) -> bool:
-    """Tell whether NumPy has one of 32-bit floats for any processor, and none for this one."""
+def _targets(ufunc: np.ufunc) -> dict[str, str]:
+    """The processors for which NumPy has a ufunc of 32-bit floats, and which of them this one counts as."""
     introspect = getattr(np.lib, "introspect", None)
     known = {} if introspect is None else introspect.opt_func_info(func_name=f"^{ufunc.__name__}$")
-    targets = known.get(ufunc.__name__, {}).get("ff", {"current": ""})
+    return known.get(ufunc.__name__, {}).get("ff", {"current": "", "available": ""})
+
+
+def _is_slow(ufunc: np.ufunc) -> bool:
+    """Tell whether NumPy has one of 32-bit floats for any processor, and none for this one."""
+    targets = _targets(ufunc)
     return "baseline" in targets["current"] and targets["current"] != targets["available"]
+
+
+def is_narrow() -> bool:
+    """Tell whether this processor has no AVX-512, for which NumPy's exponentials and their kin are written."""
+    current = _targets(np.exp)["current"]
+    return bool(current) and "X86_V4" not in current and "AVX512" not in current
 
 
 BOUNDS: dict[Any, Callable] = {np.maximum: at_least, np.minimum: at_most}
