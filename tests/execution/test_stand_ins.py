@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad._src.execution.numpy_backend import indexing, reductions, scans, vectorized, writer
+from tapegrad._src.execution.array_functions.random import KeyStream
+from tapegrad._src.execution.numpy_backend import indexing, random_bits, reductions, scans, vectorized, writer
 from tapegrad._src.execution.numpy_backend.cutting import cut
 from tapegrad._src.execution.numpy_backend.random_bits import random_part
 from tapegrad._src.execution.tiers import costs
 from tapegrad._src.execution.tiers.costs import FIGURES, cost_of
 
+F = torch.nn.functional
 pytestmark = pytest.mark.once("it is the same in both")
 
 EXTREMES = np.array([0, np.inf, -np.inf, np.nan, -1, -2, 1e38, -100, 88.9, 1e-40, -1e-30], np.float32)
@@ -171,3 +173,39 @@ def test_arrays_that_are_joined_are_not_cut_across():
     assert cut(jax.make_jaxpr(lambda x, y: jnp.concatenate([x, y]))(x, x)) is None
     assert cut(jax.make_jaxpr(lambda x, y: jnp.concatenate([jnp.sin(x), y]))(x, x)).inner
     assert not cut(jax.make_jaxpr(lambda x, y: jnp.concatenate([x, y], 1))(x, x)).inner
+
+
+def drawn(draws):
+    """Numbers of one seed, drawn by functions of how many; and the state of the generator after them."""
+    torch.manual_seed(3)
+    numbers = [draw(5 if index % 3 else 70) for index, draw in enumerate(draws)]
+    return [one.numpy().copy() for one in numbers], torch.get_rng_state().tolist()
+
+
+DRAWS = {
+    "uniform": torch.rand, "normal": torch.randn, "integers": lambda n: torch.randint(0, 9, (n,)),
+    "order": torch.randperm, "coins": lambda n: torch.bernoulli(torch.full((n,), 0.4)),
+    "one": lambda n: torch.rand(()), "many": lambda n: torch.rand(3000),
+    "dropout": lambda n: F.dropout(torch.ones(n)), "apart": lambda n: torch.rand(n, generator=torch.Generator()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [[one] for one in DRAWS] + [[*DRAWS], ["uniform", "integers"], ["many", "one"]])
+def test_numbers_are_those_of_their_keys_however_many_are_drawn_before(monkeypatch, names):
+    draws = [DRAWS[name] for name in names] * (200 // len(names))
+    found, state = drawn(draws)
+    monkeypatch.setattr(random_bits, "MOST_AHEAD", 1)
+    torch.execution.clear_caches()
+    expected, expected_state = drawn(draws)
+    assert state == expected_state
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_seed_between_a_key_and_its_bits_is_seen():
+    stream, bits = KeyStream(3), random_bits._bits
+    for number in range(1, 8):
+        key = random_bits.wrapped(stream.next_key())
+        if number == 6:  # it would be looked at together with the next ones
+            stream.reseed(4)
+        np.testing.assert_array_equal(random_bits.foreseen(bits, key, (4,), 32), bits(key, (4,), 32))

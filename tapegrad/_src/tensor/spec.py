@@ -16,10 +16,11 @@ inside is ``Modes.grad``.
 
 from __future__ import annotations
 
+from collections import deque
 from operator import attrgetter, index
 from typing import Any, SupportsIndex, overload
 
-from tapegrad._src.caches import Cache, Interned
+from tapegrad._src.caches import Cache, Interned, memory
 from tapegrad._src.execution.data import devices, dtypes
 from tapegrad._src.execution.data.sizes import SYMBOL, check_size
 from tapegrad._src.tensor.geometry import contiguous_strides, is_dense
@@ -175,6 +176,8 @@ class Spec:
             spec.window, spec.level, spec.mismatched,
         ) = flags  # fmt: skip
         spec.numel, spec.ndim = spec.shape.numel(), len(shape)
+        if not spec.overrides:
+            _recent.append(spec)  # a loop that drops its tensors would make it anew each time
         return cls._interned.only((shape, strides, flags), spec)
 
     def composed(self, shape: tuple[int, ...]) -> Spec:
@@ -240,6 +243,8 @@ _FIELDS = Spec.__slots__[:12]
 _fields_of = attrgetter(*_FIELDS)
 
 _changed, _bare, _fresh, _gradient = (Cache("specs", nbytes=512) for _ in range(4))
+_recent: deque[Spec] = deque(maxlen=256)
+memory.others.append(_recent)
 """Specs by another one, and what is to be different. Plans and tensors hold those that they need."""
 
 

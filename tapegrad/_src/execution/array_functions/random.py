@@ -30,6 +30,7 @@ from tapegrad._src.execution.data.dtypes import dtype, uint64
 from tapegrad._src.execution.data.opaque import Meta
 from tapegrad._src.execution.data.sizes import exporting
 from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
+from tapegrad._src.execution.numpy_backend.random_bits import Foresight, expect
 from tapegrad._src.execution.recording.capturing import capturing
 
 KEY_SHAPE = (2,)
@@ -49,6 +50,7 @@ class KeyStream:
         offset: how many keys were taken since.
         retired: whether the generator that had it has another one now.
         seeds: how often it was given a seed.
+        foresight: how many of its keys are looked at together.
 
     >>> a, b = KeyStream(3), KeyStream(3)
     >>> bool((a.next_key() == b.next_key()).all())
@@ -58,10 +60,11 @@ class KeyStream:
     has_keys = True
     """True if operators get keys, and not numbers. See Note [Streams] in ``bindings/state/generator.py``."""
 
-    __slots__ = ("_lock", "offset", "retired", "root", "seeds")
+    __slots__ = ("_lock", "foresight", "offset", "retired", "root", "seeds")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self.retired = False
+        self.foresight = Foresight()
         self.root = seed
         self.offset = self.seeds = 0
         self._lock = threading.Lock()
@@ -78,6 +81,7 @@ class KeyStream:
             self.offset += 1
             offset = self.offset
         key = self.key_at(offset)
+        expect(key.tobytes(), self, offset)
         if capturing.by is not None:
             capturing.by.note_random(key, self, (self.root, offset - 1), None)
         return key

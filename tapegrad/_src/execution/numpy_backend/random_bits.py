@@ -9,12 +9,19 @@ A hundred calls of NumPy take fifty microseconds, however few numbers there are.
 Python's, in which each has a lane of 64 bits: sums and shifts of 32 bits stay in their lanes, and what is above the
 32nd bit of one is cleared.
 
+Note [Foreseen keys]
+Programs draw little and often: an action, the times of a batch, some noise. The keys that a stream will give are known,
+and what is drawn with one of them now is likely to be drawn with the next ones, too. So bits for a few numbers are
+computed for some keys together: for 4 when a second draw follows, then for 16, up to ``MOST_AHEAD``; what is not asked
+for was computed in vain. The bits are the same. Keys that are split off keys follow one another likewise.
+
 Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -130,7 +137,7 @@ def random_bits_of(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.n
     key = keys.tobytes(), keys.shape, shape, width
     bits = _drawn.get(key)
     if bits is None:
-        bits = _bits(keys, shape, width)
+        bits = foreseen(_bits, keys, shape, width)
         if bits.size <= LARGEST_DRAWN:
             bits.flags.writeable = False
             _drawn[key] = bits
@@ -141,6 +148,89 @@ def random_bits_of(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.n
 
 
 memory.others.append(_drawn)
+
+
+class Foresight:
+    """The number of keys of a stream that are worth looking at together."""
+
+    __slots__ = ("_end", "_count")
+
+    def __init__(self) -> None:
+        self._end, self._count = -SKIPPED, 1
+
+    def keys_from(self, number: int, each: int, key_at: Callable[[int], np.ndarray]) -> np.ndarray:
+        """The key of a number and some that follow, of which so many random words are taken each: four times as many
+        as before, if those were all passed by. ``key_at`` gives the data of that of a number."""
+        follows = 0 < number - self._end <= SKIPPED
+        self._count = min(4 * self._count, MOST_AHEAD, max(LARGEST_DRAWN // each, 1)) if follows else 1
+        self._end = number + self._count - 1
+        return wrapped(np.stack([key_at(one) for one in range(number, self._end + 1)]))
+
+
+MOST_AHEAD, SKIPPED = 64, 4
+"""Up to so many keys are looked at together; so many draws of another kind may come between."""
+
+FEW_WORDS = 1 << 10
+"""Draws of so many words at most are foreseen: the calls of NumPy take longer than what they compute."""
+
+MOST_FORESEEN = 1 << 10
+"""The most results that are kept ahead."""
+
+_foreseen: dict[tuple, np.ndarray] = {}
+_batches: dict[bytes, tuple[np.ndarray, int]] = {}
+memory.others += [_foreseen, _batches]
+
+
+def expect(key: bytes, stream: Any, number: int) -> None:
+    """Note the key that a stream gives now, and its number. See Note [Foreseen keys]."""
+    _latest[0] = key, stream, number
+
+
+_latest: list[tuple[bytes, Any, int]] = [(b"", None, 0)]
+
+
+def foreseen(function: Callable, keys: np.ndarray, shape: tuple[int, ...], *settings: Any) -> np.ndarray:
+    """The result of a function of keys, for one key computed together with those of the keys that are likely to follow.
+    See Note [Foreseen keys]."""
+    each = math.prod(shape)
+    if keys.ndim or not 0 < each <= FEW_WORDS:
+        return function(keys, shape, *settings)
+    ahead = _foreseen.pop((function, keys.tobytes(), shape, settings), None)
+    if ahead is not None:
+        return ahead
+    batch = _batch_of(keys, each)
+    if batch.size == 1:
+        return function(keys, shape, *settings)
+    if len(_foreseen) + batch.size > MOST_FORESEEN:
+        _foreseen.clear()
+    results = function(batch, shape, *settings)
+    for index in range(1, batch.size):
+        _foreseen[function, batch[index].tobytes(), shape, settings] = results[index, ...]
+    return results[0, ...]
+
+
+def _batch_of(key: np.ndarray, each: int) -> np.ndarray:
+    """A key, and those that are likely to be asked for next in its place."""
+    name = key.tobytes()
+    keys, index = _batches.get(name, (None, 0))
+    if keys is not None:
+        return keys[index:]
+    latest, stream, number = _latest[0]
+    if name != latest:
+        return key.reshape(1)
+    keys = stream.foresight.keys_from(number, each, stream.key_at)
+    if keys[0] != key:  # it has another seed by now
+        return key.reshape(1)
+    _keep_batch(keys)
+    return keys
+
+
+def _keep_batch(keys: np.ndarray) -> None:
+    """Keep what follows each of some keys."""
+    if keys.size > 1:
+        if len(_batches) + keys.size > 4 * MOST_FORESEEN:
+            _batches.clear()
+        _batches.update((key.tobytes(), (keys, index)) for index, key in enumerate(keys))
 
 
 def random_part_of(key: np.ndarray, shape: tuple[int, ...], width: int, *starts: np.ndarray) -> np.ndarray:
@@ -162,7 +252,15 @@ def _bits(keys: np.ndarray, shape: tuple[int, ...], width: int, start: int = 0) 
 
 def split_keys(keys: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """New keys, of a shape for each key."""
-    return wrapped(np.stack(threefry(words_of(keys, len(shape)), counted(shape)), -1))
+    return foreseen(_split, keys, shape)
+
+
+def _split(keys: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    made = wrapped(np.stack(threefry(words_of(keys, len(shape)), counted(shape)), -1))
+    if keys.ndim == 1:
+        for column in made.reshape(keys.size, -1).T:
+            _keep_batch(np.ascontiguousarray(column))
+    return made
 
 
 def seeded(seeds: np.ndarray) -> np.ndarray:
