@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.execution.array_functions import random
 from tapegrad._src.execution.array_functions.random import KeyStream
 from tapegrad._src.execution.numpy_backend import indexing, random_bits, reductions, scans, vectorized, writer
 from tapegrad._src.execution.numpy_backend.cutting import cut
@@ -209,3 +210,14 @@ def test_a_seed_between_a_key_and_its_bits_is_seen():
         if number == 6:  # it would be looked at together with the next ones
             stream.reseed(4)
         np.testing.assert_array_equal(random_bits.foreseen(bits, key, (4,), 32), bits(key, (4,), 32))
+
+
+@pytest.mark.parametrize("low, high", [(0, 1), (0, 2), (-5, 7), (3, 2**31), (-(2**40), 2**41), (0, 2**62), (-3, 2**33)])
+@pytest.mark.parametrize("size", [(), (3,), (7, 9), (0, 2), (2000,)])
+def test_whole_numbers_are_those_of_the_kernel(monkeypatch, low, high, size):
+    torch.manual_seed(1)
+    numbers = [torch.randint(low, high, size) for _ in range(5)]
+    monkeypatch.setattr(random, "FEW_INTEGERS", 0)
+    torch.manual_seed(1)
+    for one in numbers:
+        assert one.shape == size and torch.equal(one, torch.randint(low, high, size))

@@ -30,8 +30,9 @@ from tapegrad._src.execution.data.dtypes import dtype, uint64
 from tapegrad._src.execution.data.opaque import Meta
 from tapegrad._src.execution.data.sizes import exporting
 from tapegrad._src.execution.kernels.kernel import Kernel, kernel_for
-from tapegrad._src.execution.numpy_backend.random_bits import Foresight, expect
+from tapegrad._src.execution.numpy_backend.random_bits import Foresight, expect, random_bits_of, split_keys, wrapped
 from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.execution.tiers.settings import hosted
 
 KEY_SHAPE = (2,)
 """The shape of a key's data, of dtype uint32."""
@@ -233,10 +234,30 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     count = math.prod(shape)
     by_bucket = on.is_host and may_look() and not exporting.on
     bucket = next((size for size in _BUCKETS if size >= count), None) if by_bucket else None
+    if bucket is not None and what is integers and hosted() and bucket <= FEW_INTEGERS and _is_ordinary(*parameters):
+        return from_host(_integers_here(wrapped(key), shape, bucket, *parameters).astype(d.numpy), on)
     if bucket is not None:
         flat = _take(kernel_for(_kernel, what, (bucket,), d.numpy, wide, made_on()), from_key(key, on), parameters)
         return from_host(flat[:count].reshape(shape).copy(), on)
     return kernel_for(_kernel, what, tuple(shape), d.numpy, wide, made_on(on))(from_key(key, on), *parameters)
+
+
+FEW_INTEGERS = 1 << 12
+"""So many whole numbers are drawn without a kernel: half of what that takes are calls for a remainder."""
+
+
+def _is_ordinary(low: int, high: int) -> bool:
+    return -(1 << 62) <= low < high <= 1 << 62
+
+
+def _integers_here(key: np.ndarray, shape: tuple[int, ...], bucket: int, low: int, high: int) -> np.ndarray:
+    """The same as ``integers``: remainders of 128 bits, of which jax leaves out the upper half for spans of more than
+    32 bits, as the square of ``2 ** 32`` is zero in 64."""
+    upper, lower = (random_bits_of(one, (bucket,), 64)[: math.prod(shape)] for one in split_keys(key, (2,)))
+    span = high - low
+    fold = ((1 << 32) % span) ** 2 % (1 << 64) % span
+    remainders = (upper % np.uint64(span) * np.uint64(fold) + lower % np.uint64(span)) % np.uint64(span)
+    return (low + remainders.astype(np.int64)).reshape(shape)
 
 
 def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device) -> Any:
