@@ -13,7 +13,7 @@ from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.bindings.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad._src.bindings.state.attributes import legacy_dtype
 from tapegrad._src.dispatch.nodes.accumulate_grad import gradient_edge
-from tapegrad._src.execution.array_functions.host import to_host, transfer
+from tapegrad._src.execution.array_functions.host import element_of, to_host, transfer
 from tapegrad._src.execution.array_functions.windows import CONJUGATED
 from tapegrad._src.execution.data import dtypes
 from tapegrad._src.execution.data.devices import META
@@ -255,7 +255,7 @@ def only_element(tensor: Tensor) -> bool | int | float | complex:
     Raises RuntimeError: there is no data, on the device ``meta``.
     """
     refuse_number(tensor)
-    return host_array(tensor).item()
+    return element_of(value_of(tensor))
 
 
 @public("Tensor")
