@@ -284,6 +284,17 @@ def large(torch: Any) -> Step:
     return step
 
 
+def small_draws(torch: Any) -> Step:
+    """What a policy or a diffusion model draws at each step: noise, times, a dropout."""
+    x, functional = torch.ones(16, 16), torch.nn.functional
+
+    def step(number: int) -> None:
+        functional.dropout(torch.randn(16, 16) + x, 0.1)
+        torch.randint(0, 100, (16,)), torch.rand(4)
+
+    return step
+
+
 def large_rows(torch: Any) -> Step:
     """Norms and functions of rows of a large array, by NumPy, and their gradients."""
     x, functional = leaf(torch, 2048, 1024), torch.nn.functional
@@ -417,6 +428,7 @@ WORKLOADS: dict[str, Workload] = {
         small_net, ("flat traces", "shape classes"), FIRST, never=("disk cache", "shipped classes")
     ),
     "rows of a large array, by NumPy": Workload(large_rows, ("strips",)),
+    "a few random numbers": Workload(small_draws, ("foreseen keys",)),
     "rows of a large array behind a product, by NumPy": Workload(product_and_rows, ("resting BLAS",)),
     "large layer, compiled": Workload(large_step, ("giving back",), compiled=True),
     "chain of large arrays, deferred": Workload(large_chain, ("releasing",), deferred=True),

@@ -241,7 +241,14 @@ def asking():
     return training(asks=True)[1]
 
 
-PROGRAMS = lengths, settings, pieces, views, plain_views, writes, functions, updates, deferred, ragged
+def draws():
+    """Random numbers of a few kinds, again and again."""
+    torch.manual_seed(0)
+    made = [(torch.rand(3), torch.randint(9, (2, 2)), torch.randn(4)) for _ in range(12)]
+    return [one for several in made for one in several]
+
+
+PROGRAMS = draws, lengths, settings, pieces, views, plain_views, writes, functions, updates, deferred, ragged
 COMPILING = looped, scalars, compiled, asking
 """Those for which XLA compiles programs."""
 
@@ -298,6 +305,7 @@ MARKS = {
     "many operands": (pieces, "looping_runner.<locals>.run"),
     "strips": (wide_rows, "stripped"),
     "steady rows": (lengths, "softmax_of_rows"),
+    "foreseen keys": (draws, "Foresight.keys_from"),
     "winograd": (pictures, "winograd"),
     "numpy backend": (writes, "Tiered._decided"),
     "call cache": (functions, "watched"),

@@ -78,6 +78,9 @@ BACKGROUND_COMPILING = Mechanism(
     "background compiling", "XLA compiles on a thread of its own, while calls go on by NumPy."
 )
 RESTING_BLAS = Mechanism("resting BLAS", "Threads of BLAS's sleep between products, and leave the cores to other ones.")
+FORESEEN_KEYS = Mechanism(
+    "foreseen keys", "Bits for a few random numbers are computed together with those of the draws that follow."
+)
 CALL_CACHE = Mechanism(
     "call cache", "A call of a public function that comes back runs its operator's plan without looking at arguments."
 )

@@ -30,6 +30,7 @@ from jax.extend.core import Primitive
 
 from tapegrad._src.caches import memory
 from tapegrad._src.execution.numpy_backend.operands import Unwritable, call, rule
+from tapegrad._src.tape.mechanisms import FORESEEN_KEYS
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -193,7 +194,7 @@ def foreseen(function: Callable, keys: np.ndarray, shape: tuple[int, ...], *sett
     """The result of a function of keys, for one key computed together with those of the keys that are likely to follow.
     See Note [Foreseen keys]."""
     each = math.prod(shape)
-    if keys.ndim or not 0 < each <= FEW_WORDS:
+    if keys.ndim or not 0 < each <= FEW_WORDS or FORESEEN_KEYS.off:
         return function(keys, shape, *settings)
     ahead = _foreseen.pop((function, keys.tobytes(), shape, settings), None)
     if ahead is not None:
