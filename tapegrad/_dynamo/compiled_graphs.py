@@ -21,6 +21,7 @@ from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.compiler.annotations import tracing
+from tapegrad.compiler.compiled_methods import compiled_again, global_name, method_of
 from tapegrad.compiler.step import Compiled
 from tapegrad.errors import message
 from tapegrad.fx._call_recorder import CallRecorder
@@ -53,17 +54,15 @@ class GraphCompiled(Compiled):
         inside["_graphs"] = Cache("graphs of backends", GRAPH)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return self
-        inside, name = getattr(instance, "__dict__", {}), f"_compiled_{self.function.__name__}"
-        if name not in inside:
-            inside[name] = GraphCompiled(
-                self.function.__get__(instance, owner), self.fullgraph, self.backend, self.options
-            )
-        return inside[name]
+        return self if instance is None else method_of(self, instance, self._likewise)
 
-    def __reduce__(self) -> tuple:
-        return GraphCompiled, (self.function, self.fullgraph, self.backend, self.options)
+    def _likewise(self, function: Callable) -> GraphCompiled:
+        """Compile another function in the same way."""
+        return GraphCompiled(function, self.fullgraph, self.backend, self.options)
+
+    def __reduce__(self) -> tuple | str:
+        settings = self.function, self.fullgraph, self.backend, self.options
+        return global_name(self) or (compiled_again, (GraphCompiled, *settings))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorded = any(isinstance(mode, CallRecorder) for mode in thread.function_modes)

@@ -32,6 +32,7 @@ from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import Newcomers, new_in, taken_apart
 from tapegrad.compiler.capture.captured_call import CapturedCall, Met, Shared
+from tapegrad.compiler.compiled_methods import compiled_again, global_name, method_of
 from tapegrad.compiler.replay.cache_entry import LOOK_AGAIN, PATIENCE, TRIALS, CacheEntry
 from tapegrad.compiler.replay.cache_keys import DYNAMIC, Widths, ambient, are_ordinary, cache_key, state_of
 from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, put_in_place, take_away
@@ -91,13 +92,7 @@ class Compiled:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: compiled for each instance, which keeps what was compiled for it."""
-        if instance is None:
-            return self
-        inside, name = getattr(instance, "__dict__", {}), f"_compiled_{self.function.__name__}"
-        bound = inside.get(name)
-        if bound is None or bound.function.__self__ is not instance:  # that of which the instance is a copy
-            bound = inside[name] = Compiled(self.function.__get__(instance, owner), self.fullgraph)
-        return bound
+        return self if instance is None else method_of(self, instance, lambda method: Compiled(method, self.fullgraph))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "function" not in self.__dict__:
@@ -112,8 +107,8 @@ class Compiled:
         else:
             setattr(self.function, name, value)
 
-    def __reduce__(self) -> tuple:
-        return Compiled, (self.function, self.fullgraph)
+    def __reduce__(self) -> tuple | str:
+        return global_name(self) or (compiled_again, (Compiled, self.function, self.fullgraph))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if capturing.by is not None or not are_ordinary(thread.modes):

@@ -140,7 +140,7 @@ ORDERS = {
         side_effects rebinding""".split()),  # noqa: SIM905 - what a call does
         "replay.compiled_modules", "replay.write_outputs", "replay.reading", "replay.programs", "replay.replay",
         "guards.tensor_guards", "replay.cache_keys", "replay.likeness", "replay.cache_entry", "capture.captured_call",
-        "guards", "capture", "replay", "options", "settings", "step", "explanation", "annotations",
+        "guards", "capture", "replay", "options", "settings", "compiled_methods", "step", "explanation", "annotations",
     ],
     "nn": [
         "_reduction", "common_types", "functional", "grad", "parameter", "init",
