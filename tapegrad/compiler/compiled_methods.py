@@ -1,4 +1,4 @@
-"""Compiled functions as methods: what is compiled for each instance, which keeps it."""
+"""Compiled functions as methods, of which each instance has its own: see Note [What is compiled for an object]."""
 
 from __future__ import annotations
 
@@ -8,23 +8,7 @@ from functools import reduce
 from types import MethodType
 from typing import Any
 
-KEPT = "_compiled_methods"
-"""The name under which an instance keeps its compiled methods."""
-
-
-class CompiledMethods:
-    """The compiled methods of an instance, by the compiled functions of its classes.
-
-    A method and one that it overrides may have the same name. Copies and pickles are empty, for what was compiled reads
-    the instance.
-    """
-
-    def __init__(self, instance: Any = None) -> None:
-        self.instance = instance
-        self.methods: dict[Any, Any] = {}
-
-    def __reduce__(self) -> tuple:
-        return CompiledMethods, ()
+from tapegrad.compiler.attachments import attachments_of
 
 
 def method_of(compiled: Any, instance: Any, compile: Callable[[Callable], Any]) -> Any:
@@ -35,15 +19,12 @@ def method_of(compiled: Any, instance: Any, compile: Callable[[Callable], Any]) 
         instance: the instance; of a class method, the class.
         compile: compiles the bound method.
     """
-    inside = getattr(instance, "__dict__", None)
-    if type(inside) is not dict:  # there are only slots, or it is a class
+    methods = attachments_of(instance)
+    if methods is None:  # there are only slots, or it is a class
         return MethodType(compiled, instance)
-    kept = inside.get(KEPT)
-    if kept is None or kept.instance is not instance:  # that of which the instance is a copy
-        kept = inside[KEPT] = CompiledMethods(instance)
-    method = kept.methods.get(compiled)
+    method = methods.get(compiled)
     if method is None:
-        method = kept.methods[compiled] = compile(compiled.function.__get__(instance, type(instance)))
+        method = methods[compiled] = compile(compiled.function.__get__(instance, type(instance)))
     return method
 
 

@@ -20,6 +20,7 @@ import functools
 from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any
+from weakref import ref
 
 from tapegrad._src.caches import Cache
 from tapegrad._src.execution.array_functions.host import is_traced
@@ -30,11 +31,12 @@ from tapegrad._src.tape.showing import shown_in_html
 from tapegrad._src.tensor.shared import release_shared, shared_now
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad._src.tensor.trees import TreeSpec
+from tapegrad.compiler.attachments import Attached
 from tapegrad.compiler.capture.arguments import Newcomers, new_in, taken_apart
 from tapegrad.compiler.capture.captured_call import CapturedCall, Met, Shared
 from tapegrad.compiler.compiled_methods import compiled_again, global_name, method_of
 from tapegrad.compiler.replay.cache_entry import LOOK_AGAIN, PATIENCE, TRIALS, CacheEntry
-from tapegrad.compiler.replay.cache_keys import DYNAMIC, Widths, ambient, are_ordinary, cache_key, state_of
+from tapegrad.compiler.replay.cache_keys import DYNAMIC, Widths, ambient, are_ordinary, cache_key, owner_among, state_of
 from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, put_in_place, take_away
 from tapegrad.compiler.replay.likeness import Likeness
 from tapegrad.compiler.replay.programs import Programs
@@ -81,7 +83,7 @@ class Compiled:
         self.function, self.fullgraph = function, fullgraph
         self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
-        self._recent: tuple[CacheEntry, ...] = ()
+        self._recent: tuple[ref[CacheEntry], ...] = ()
         self._strangers = self._passed = self._unseen = 0
         self._wasted = 0.0
         self._rested, self._gain = 0, GAIN_BY_ITSELF if by_itself else 1
@@ -124,15 +126,18 @@ class Compiled:
         recent = inside["_recent"]
         if recent:
             modes, state = ambient(), state_of(inside["function"])
-            for entry in recent:
+            for known in recent:
+                entry = known()
+                if entry is None:
+                    continue
                 likeness = entry.likeness
                 if modes != likeness.modes or state != likeness.state:
                     continue
                 leaves = likeness.leaves(args, kwargs)
                 if leaves is None:
                     continue
-                if entry is not recent[0]:
-                    inside["_recent"] = entry, *(one for one in recent if one is not entry)
+                if known is not recent[0]:
+                    inside["_recent"] = known, *(one for one in recent if one is not known)
                 with inside["_shared"].lock:
                     at_once = entry.goes_at_once(inside["_shared"].splits)
                     replay = None if at_once else entry.ready(leaves)
@@ -144,7 +149,7 @@ class Compiled:
                     modules = entry.modules_at_once
                     if modules:
                         return self._at_once(modules, args, kwargs)
-                    if entry.runs > LOOK_AGAIN and all([one.replay is None for one in inside["_recent"]]):
+                    if entry.runs > LOOK_AGAIN and all([one.replay is None for one in self._latest()]):
                         inside["_unseen"] = entry.passed_over()
                     return inside["function"](*args, **kwargs)
                 break
@@ -198,9 +203,13 @@ class Compiled:
         if often or self._passed % (self._strangers // 2) == 0:
             return False
         recent = inside["_recent"]
-        if recent and not all([entry.replay for entry in recent]):
-            inside["_recent"] = tuple([entry for entry in recent if entry.replay])
+        if recent and not all([entry.replay for entry in self._latest()]):
+            inside["_recent"] = tuple([ref(entry) for entry in self._latest() if entry.replay])
         return True
+
+    def _latest(self) -> list[CacheEntry]:
+        """The entries of the last calls, as far as they are still there."""
+        return [entry for known in self._recent if (entry := known()) is not None]
 
     def _is_strange(self, entry: CacheEntry) -> bool:
         """Tell whether a call is of a new kind, where many kinds have come only once: it is made at once."""
@@ -217,7 +226,8 @@ class Compiled:
         if entry.likeness is None:
             entry.likeness = Likeness.of(leaves, entry.common, tree)
         if entry.likeness is not None:
-            self._recent = entry, *[one for one in self._recent if one is not entry][: MOST_RECENT - 1]
+            new = ref(entry)
+            self._recent = new, *[one for one in self._recent if one is not new][: MOST_RECENT - 1]
 
     def _rests(self) -> bool:
         """Tell whether so many calls were captured in vain, be it of other kinds, that this one is made at once."""
@@ -231,8 +241,8 @@ class Compiled:
     @property
     def worthwhile(self) -> bool:
         """True if programs are likely to be quicker than calls at once, of all kinds or of one."""
-        recent = self.__dict__["_recent"]
-        return not recent or recent[0].worthwhile
+        latest = self._latest()
+        return not latest or latest[0].worthwhile
 
     def _at_once(self, modules: Sequence[CompiledModule], args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call as it stands, with these modules compiled: Note [Compiled modules]."""
@@ -267,28 +277,34 @@ class Compiled:
 
     def known_entries(self) -> list[CacheEntry]:
         """The entries of all kinds of calls, as ``report`` counts them."""
-        known = self._entries.values()
-        return [entry for entry in self._recent if entry not in known] + known
+        known = [entry for kept in self._entries.values() if (entry := entry_of(kept)) is not None]
+        return [entry for entry in self._latest() if entry not in known] + known
 
     _repr_html_ = shown_in_html
 
     def _entry(self, leaves: list, tree: TreeSpec) -> CacheEntry:
         """The entry of calls like this one."""
         key, dropped = self._shared.newcomers.widened(cache_key(self.function, leaves, tree), leaves)
-        exact, entry = key, self._entries.get(key)
+        exact, entry = key, entry_of(self._entries.get(key))
         for one in dropped:
-            self._recent = tuple(entry for entry in self._recent if entry.common != one)
+            self._recent = tuple([ref(entry) for entry in self._latest() if entry.common != one])
             self._entries.forget(one)
         if entry is None:
             key = self._shared.widths.widened(key, leaves, tree)
-            entry = self._entries.get(key)
+            entry = entry_of(self._entries.get(key))
         if entry is None:
             entry, new = CacheEntry(exact, key), new_in(key)
             if new:
                 entry.reason, entry.keeps = new, False
             entry.arguments = [i for i, one in enumerate(key[0]) if one in DYNAMIC.values()]
-            self._entries.keep(key, entry)
+            owner = owner_among(leaves)
+            self._entries.replace(key, entry if owner is None else Attached(owner, entry))
         return entry
+
+
+def entry_of(kept: CacheEntry | Attached | None) -> CacheEntry | None:
+    """The entry of a kind of calls, which an argument of theirs may have; None if it is gone."""
+    return kept() if type(kept) is Attached else kept  # type: ignore[return-value]
 
 
 def _by_itself(function: Callable) -> Compiled:

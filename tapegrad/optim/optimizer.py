@@ -37,6 +37,7 @@ from tapegrad._src.warn import warn
 from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.profiler import record_function
 from tapegrad.compiler.annotations import is_compiling
+from tapegrad.compiler.attachments import ATTACHMENTS
 from tapegrad.compiler.replay.compiled_modules import compiled_updates
 from tapegrad.optim.fused_parameters import FEWEST, FusedParameters, Given, Partition, Update
 from tapegrad.utils._foreach_utils import _group_tensors_by_device_and_dtype
@@ -111,6 +112,8 @@ class Optimizer:
         TypeError: ``params`` is a tensor, or something in it is none.
         ValueError: there are no parameters; one that is no leaf; one that is in two groups.
     """
+
+    __slots__ = (ATTACHMENTS, "__dict__", "__weakref__")
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults

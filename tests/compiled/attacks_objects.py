@@ -10,7 +10,7 @@ import weakref
 
 import tapegrad as torch
 from tapegrad import nn
-from tests.compiled.declaring import mlp, program, regression, sgd
+from tests.compiled.declaring import mlp, program, regression, sgd, watched
 
 X = torch.tensor([[1.0, -2.0, 3.0], [0.5, 0.25, -1.0]])
 
@@ -686,3 +686,35 @@ def logger_logs(compile):
         return step(X)
 
     return call, told
+
+
+def folds(compile, read):
+    """Models that a step is given, each for six calls, with their optimizers."""
+
+    @compile
+    def step(model, opt, x, y):
+        opt.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        opt.step()
+        return read(loss)
+
+    now = []
+
+    def call(n):
+        if n % 6 == 0:
+            net = watched(mlp())
+            now[:] = net, watched(sgd(net, momentum=0.9))
+        return step(*now, *regression(n))
+
+    return call, now
+
+
+@program("a model and an optimizer are given for each fold, and dropped", calls=30)
+def folds_replayed(compile):
+    return folds(compile, torch.Tensor.detach)
+
+
+@program("a model and an optimizer are given for each fold, and dropped; the loss is read", calls=30)
+def folds_read(compile):
+    return folds(compile, torch.Tensor.item)

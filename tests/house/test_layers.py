@@ -133,6 +133,7 @@ ORDERS = {
         "profiler_util", "profiler_legacy",
     ],
     "compiler": [
+        "attachments",
         *(f"guards.{name}" for name in """trace_rules locations code appended allowed what_ran watching reachable
         written_guard guards""".split()),  # noqa: SIM905 - what Python runs, and what that depends on
         *(f"capture.{name}" for name in """arguments dynamic_number numbers proxies kept_numbers capture

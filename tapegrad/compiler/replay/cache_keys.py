@@ -15,7 +15,7 @@ from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.capture import hooks_of
 from tapegrad.compiler.guards.locations import MISSING
-from tapegrad.compiler.guards.reachable import KEPT
+from tapegrad.compiler.guards.reachable import KEPT, inside_of
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.replay.compiled_modules import is_update
 
@@ -81,6 +81,13 @@ def identity_of(leaf: Any) -> Any:
 def is_bare(function: FunctionType) -> bool:
     """Tell whether a function has nothing but its code, and globals."""
     return not (function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__)
+
+
+def owner_among(leaves: Sequence[Any]) -> Any:
+    """The first argument that is a module, or else an optimizer, which has what is compiled for it; or None."""
+    inside = [(leaf, inside_of(leaf) or ()) for leaf in leaves if not isinstance(leaf, Tensor | type)]
+    owners = [leaf for name in ("_parameters", "param_groups") for leaf, its in inside if name in its]
+    return owners[0] if owners else None
 
 
 DYNAMIC = {int: (int, "dynamic"), float: (float, "dynamic")}

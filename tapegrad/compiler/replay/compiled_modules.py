@@ -22,6 +22,7 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from tapegrad._src.tape.mechanisms import COMPILED_UPDATES
+from tapegrad.compiler.attachments import Attached
 
 CALL = "_compiled_call_impl"
 """The attribute by which a module is called, if it has that."""
@@ -83,7 +84,7 @@ class CompiledModules:
 
     def __init__(self, compile: Callable[[MethodType], Any]) -> None:
         self._compile = compile
-        self._known: dict[int, CompiledModule] = {}
+        self._known: dict[int, Attached] = {}
         self.latest: Sequence[CompiledModule] = ()
 
     def of(self, methods: Sequence[MethodType]) -> Sequence[CompiledModule]:
@@ -91,15 +92,23 @@ class CompiledModules:
         modules: dict[int, CompiledModule] = {}
         for method in methods:
             owner, (locations, key) = method.__self__, location_of(method)
-            known = self._known.get(id(owner))
+            kept = self._known.get(id(owner))
+            known = None if kept is None else kept()
             if locations is compiled_updates and (COMPILED_UPDATES.off or not settings.updates):
                 continue
-            if known is None and locations.get(key) is None and len(self._known) < MOST:
-                known = self._known[id(owner)] = CompiledModule(owner, self._compile(method))
+            if known is None and locations.get(key) is None and self._has_room():
+                known = CompiledModule(owner, self._compile(method))
+                self._known[id(owner)] = Attached(owner, known)
             if known is not None:
                 modules[id(owner)] = known
         self.latest = tuple(modules.values())
         return self.latest
+
+    def _has_room(self) -> bool:
+        """Tell whether one more may be compiled; those that are gone don't count."""
+        if len(self._known) >= MOST:
+            self._known = {key: kept for key, kept in self._known.items() if kept() is not None}
+        return len(self._known) < MOST
 
 
 def put_in_place(modules: Sequence[CompiledModule]) -> list[tuple[MutableMapping, Any, Any]]:

@@ -404,7 +404,8 @@ class Module:
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        state.pop("_compiled_call_impl", None)
+        for name in trees.OWN:
+            state.pop(name, None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from tapegrad.nn.parameter import is_lazy
 
 TABLES = ("_parameters", "_buffers", "_modules")
 
-OWN = "_compiled_call_impl"
+OWN = "_compiled_call_impl", "_compiled_attachments"
 """The attributes that belong to the very module, as they do when one is copied."""
 
 
@@ -42,7 +42,7 @@ class ModuleStructure:
         known[id(module)] = self
         own = vars(module)
         self.kind = type(module)
-        self.attributes = {name: copied(value) for name, value in own.items() if name not in (*TABLES, OWN)}
+        self.attributes = {name: copied(value) for name, value in own.items() if name not in (*TABLES, *OWN)}
         self.numbers = {
             table: {name: number_of(tensor, found, path + name) for name, tensor in own[table].items()}
             for table in ("_parameters", "_buffers")
