@@ -67,9 +67,9 @@ class GraphCompiled(Compiled):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorded = any(isinstance(mode, CallRecorder) for mode in thread.function_modes)
         if recorded or capturing.by is not None or thread.levels:
-            self.aside += 1
+            self._aside += 1
             return self.function(*args, **kwargs)
-        self.calls += 1
+        self._calls += 1
         return GraphCall(self, args, kwargs).run()
 
     def compiled_for(self, recorded: Recorded, outputs: Sequence[Ref], names: Callable[[], list[str]]) -> Callable:
@@ -100,10 +100,10 @@ class GraphCompiled(Compiled):
         2 calls, 1 graph compiled by the backend
         """
         graphs = f"{self.compiled} graph{'' if self.compiled == 1 else 's'} compiled by the backend"
-        lines = [f"{self.calls} call{'' if self.calls == 1 else 's'}, {graphs}"]
+        lines = [f"{self._calls} call{'' if self._calls == 1 else 's'}, {graphs}"]
         lines += [f"a graph ended early: {reason} ({count} times)" for reason, count in self.breaks.items()]
-        if self.aside:
-            lines.append(f"{self.aside} more ran as they stand: {NOT_RECORDED}")
+        if self._aside:
+            lines.append(f"{self._aside} more ran as they stand: {NOT_RECORDED}")
         return "\n".join(lines)
 
 

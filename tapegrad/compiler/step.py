@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from threading import RLock
+from types import FunctionType
 from typing import Any
 from weakref import ref
 
@@ -62,10 +63,13 @@ GAIN_BY_ITSELF = 0.1
 """As how many a replayed call counts of what is compiled by itself: it is not much quicker than at once."""
 
 _OWN = frozenset({
-    "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_recent", "_shared", "_wasted",
+    "function", "fullgraph", "_calls", "_replayed", "_aside", "_entries", "_recent", "_shared", "_wasted",
     "_rested", "_gain", "_strangers", "_passed", "_unseen",
 })  # fmt: skip
 """The attributes of what ``compile`` gives, besides those of the function."""
+
+COUNTS = "calls", "replayed", "aside"
+"""The numbers that are counted, by names that the function's own attributes may have, too: these go before."""
 
 
 class Compiled:
@@ -81,7 +85,7 @@ class Compiled:
     def __init__(self, function: Callable, fullgraph: bool, by_itself: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         self.function, self.fullgraph = function, fullgraph
-        self.calls = self.replayed = self.aside = 0
+        self._calls = self._replayed = self._aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
         self._recent: tuple[ref[CacheEntry], ...] = ()
         self._strangers = self._passed = self._unseen = 0
@@ -99,7 +103,13 @@ class Compiled:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "function" not in self.__dict__:
             raise AttributeError(name)
+        if name in COUNTS and (type(self.function) is not FunctionType or name not in vars(self.function)):
+            return self.__dict__[f"_{name}"]
         return getattr(self.function, name)
+
+    @property
+    def __isabstractmethod__(self) -> bool:
+        return getattr(self.function, "__isabstractmethod__", False)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Attributes of a module that was compiled are the module's."""
@@ -114,12 +124,12 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if capturing.by is not None or not are_ordinary(thread.modes):
-            self.aside += capturing.by is None
+            self._aside += capturing.by is None
             return self.function(*args, **kwargs)  # part of a larger capture, or looked at from inside
         if shared_now:
             release_shared()
         inside = self.__dict__  # there are ``__getattr__`` and ``__setattr__``: all attributes take long
-        inside["calls"] += 1
+        inside["_calls"] += 1
         if inside["_unseen"]:
             inside["_unseen"] -= 1
             return inside["function"](*args, **kwargs)
@@ -142,7 +152,7 @@ class Compiled:
                     at_once = entry.goes_at_once(inside["_shared"].splits)
                     replay = None if at_once else entry.ready(leaves)
                     if replay is not None:
-                        inside["replayed"] += 1
+                        inside["_replayed"] += 1
                         inside["_wasted"] = max(0, inside["_wasted"] - inside["_gain"])
                         return replay.run(leaves)
                 if at_once:
@@ -177,7 +187,7 @@ class Compiled:
             if not at_once:
                 obstacle = entry.turn(leaves)
                 if obstacle is None:
-                    self.replayed, entry.unused = self.replayed + 1, 0
+                    self._replayed, entry.unused = self._replayed + 1, 0
                     self._wasted = max(0, self._wasted - self._gain)
                     return entry.replay.run(leaves)  # type: ignore[union-attr]
                 entry.unused += entry.replay is not None
@@ -265,14 +275,14 @@ class Compiled:
         4 calls, 2 of them replayed
         kind 1: replayed
         """
-        lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
+        lines = [f"{self._calls} calls, {self._replayed} of them replayed"]
         for number, entry in enumerate(self.known_entries(), 1):
             lines.append(f"kind {number}: {entry.state}")
             for module, call in entry.compiled_modules if entry.replay is None else ():
                 states = dict.fromkeys(one.state for one in call.known_entries())
                 lines.append(f"  {type(module).__name__}, by itself: {'; '.join(states)}")
-        if self.aside:
-            lines.append(f"{self.aside} more ran as they stand: {WATCHED}")
+        if self._aside:
+            lines.append(f"{self._aside} more ran as they stand: {WATCHED}")
         return "\n".join(lines)
 
     def known_entries(self) -> list[CacheEntry]:

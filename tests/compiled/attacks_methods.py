@@ -1,5 +1,6 @@
 """Compiled methods: of bases and of what overrides them, of classes and of slots, copied and pickled."""
 
+import abc
 import copy
 import functools
 import pickle
@@ -162,5 +163,63 @@ def methods_pickled(compile):
         step, function = pickle.loads(pickle.dumps((held[0].step, held_function)))
         same = function is held_function, copy.deepcopy(function) is function
         return held[0].step(X), step(X), held_function(X), same
+
+    return call, []
+
+
+@program("a function counts its calls in an attribute")
+def counts_in_function(compile):
+    @compile
+    def step(x):
+        step.calls += 1
+        step.replayed = step.calls % 2
+        return x * step.calls
+
+    step.calls = step.replayed = 0
+    return lambda n: (step(X), step.calls, step.replayed), []
+
+
+@program("a model counts its calls in attributes, and reports")
+def counts_in_model(compile):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.calls, self.replayed = nn.Linear(3, 2), 0, "never"
+
+        def forward(self, x):
+            self.calls += 1
+            return self.inner(x)
+
+        def report(self):
+            return f"{self.calls} calls"
+
+    net = Net()
+    model = compile(net)
+
+    def call(n):
+        if n == 5:
+            model.calls = 100
+        return model(X).detach(), model.calls, net.calls, model.replayed, model.report()
+
+    return call, [net]
+
+
+@program("an abstract method is compiled")
+def abstract_method(compile):
+    class Base(abc.ABC):
+        @compile
+        @abc.abstractmethod
+        def step(self, x):
+            return x * 2
+
+    class Whole(Base):
+        def step(self, x):
+            return super().step(x) + 1
+
+    def call(n):
+        try:
+            Base()
+        except TypeError as error:
+            return Whole().step(X), str(error)
 
     return call, []

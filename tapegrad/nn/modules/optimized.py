@@ -6,6 +6,9 @@ from typing import Any
 
 from tapegrad.nn.modules.module import Module
 
+SHOWN = "calls", "replayed", "report"
+"""The attributes of the compiled call that are shown: see ``torch.compile``. The module's own go before."""
+
 
 class OptimizedModule(Module, tree=False):
     """A module whose calls are compiled. Its attributes, but for its own hooks, are those of the module.
@@ -39,16 +42,13 @@ class OptimizedModule(Module, tree=False):
         """The compiled call, in the place of PyTorch's compiler: libraries see by it whether a module is compiled."""
         return self.__dict__["forward"]
 
-    def report(self) -> str:
-        """Report how often Python was run, and why: see ``torch.compile``."""
-        return self.forward.report()
-
     def __getattr__(self, name: str) -> Any:
         if name == "_orig_mod":
             return self.__dict__["_modules"][name]
-        if name in ("calls", "replayed"):
+        module = self._orig_mod
+        if name in SHOWN and (isinstance(module, OptimizedModule) or not hasattr(module, name)):
             return getattr(self.__dict__["forward"], name)
-        return getattr(self._orig_mod, name)
+        return getattr(module, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "training" or name in self.__dict__:
