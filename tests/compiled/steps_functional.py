@@ -238,6 +238,44 @@ def own_function(compile):
     return lambda n: step(*regression(n)), [net]
 
 
+@program("an own function of several outputs: shapes in a list, gradients as None, needs_input_grad")
+def own_function_of_several(compile):
+    class Project(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w, scale, *rest):
+            ctx.set_materialize_grads(False)
+            ctx.save_for_backward(x, w)
+            ctx.scale, ctx.shapes = scale, [one.shape for one in rest]
+            y = x @ w * scale
+            best = y.argmax(1)
+            ctx.mark_non_differentiable(best)
+            return y, best, sum(one.sum() for one in rest)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, grad, _, grad_of_rest):
+            x, w = ctx.saved_tensors
+            needs, rest = ctx.needs_input_grad, [None] * len(ctx.shapes)
+            if grad_of_rest is not None:
+                rest = [grad_of_rest.expand(shape) for shape in ctx.shapes]
+            mine = [None, None] if grad is None else [grad @ w.t() * ctx.scale, x.t() @ grad * ctx.scale]
+            return (*[one if need else None for one, need in zip(mine, needs, strict=False)], None, *rest)
+
+    weights = [nn.Parameter(torch.ones(shape)) for shape in ((3, 4), (2,), (3,))]
+    opt = torch.optim.SGD(weights, lr=0.01)
+
+    @compile
+    def step(x, scale, first):
+        y, best, rest = Project.apply(x, weights[0], scale, *weights[1:])
+        loss = y.pow(2).mean() if first else rest * 2
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach(), best
+
+    return lambda n: step(regression(n)[0], 2.0, n % 2 == 0), [weights, opt]
+
+
 @program("domain adversarial: a gradient is reversed, by a factor of the epoch")
 def reversed_gradient(compile):
     body, head, domain = nn.Linear(3, 4), nn.Linear(4, 3), nn.Linear(4, 2)

@@ -22,6 +22,7 @@ noisy_gradients freezing spectral hooked_gradients optimizer_in_backward compile
 compiled_inference compiled_predict dcgan wgan_gp wgan vq_vae diffusion diffusion_samples gpt td_update a2c sac lstm
 gru_lengths gru_dynamic state_goes_round unrolled padded attention_kept ctc resnet unet augments_by_torch smoothing
 focal byol triplets adversarial style func_grad per_sample hessian_product pinn maml reptile own_function
+own_function_of_several
 reversed_gradient binary_weights checkpointed neural_ode newton langevin model_output ragged_lists last_batch
 infers running_numbers large_global cached_list cached_tensors registry
 making_dictionary context_variable_within environment_changes signature who_looks_on hessian jacobian_penalty

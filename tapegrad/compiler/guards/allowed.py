@@ -142,6 +142,9 @@ _OURS = tuple(f"{package}.{name}." for name in _ROOMS for package in ("tapegrad"
 
 _OURS_NOT = ("tapegrad.autograd.profil", "tapegrad.autograd.graph_log.", "tapegrad.interop.arrays.")
 
+_SETTING_TENSORS = "set_", "set_materialize_grads"
+"""Functions of these rooms that set nothing but what belongs to a tensor, or a node."""
+
 _CUDA = """
     current_device is_available device_count synchronize is_bf16_supported empty_cache ipc_collect is_initialized
 """
@@ -186,7 +189,7 @@ def code_is_allowed(code: CodeType, module: Any) -> bool:
     if is_trusted(module):
         name = f"{module}."
         if name.startswith(_OURS) and not name.startswith(_OURS_NOT):
-            sets = code.co_name.startswith("set_") and code.co_name != "set_"
+            sets = code.co_name.startswith("set_") and code.co_name not in _SETTING_TENSORS
             return not sets and code.co_name != "from_file" and (module, code.co_qualname) not in _TELLING
         return name.startswith((*_JAX, "ml_dtypes.", "optax.")) or (module, code.co_qualname) in _OURS_TOO
     if module.startswith("importlib._bootstrap"):
