@@ -134,8 +134,8 @@ ORDERS = {
     ],
     "compiler": [
         "attachments",
-        *(f"guards.{name}" for name in """trace_rules locations code appended allowed what_ran watching reachable
-        written_guard guards""".split()),  # noqa: SIM905 - what Python runs, and what that depends on
+        *(f"guards.{name}" for name in """trace_rules locations code appended allowed objects reached what_ran
+        location_finder watching reachable written_guard guards""".split()),  # noqa: SIM905 - what Python runs, and what that depends on
         *(f"capture.{name}" for name in """arguments dynamic_number numbers proxies kept_numbers capture
             autograd_histories results sources residuals joint_graph rebuilt_graph backward_programs compiled_function
         side_effects rebinding""".split()),  # noqa: SIM905 - what a call does

@@ -23,7 +23,7 @@ import numpy as np
 from tapegrad._src.caches import Cache
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import BUILT_IN, LEAF, TreeSpec, children_of
-from tapegrad.compiler.guards.reachable import inside_of, is_pythons
+from tapegrad.compiler.guards.objects import inside_of, is_pythons
 from tapegrad.compiler.guards.trace_rules import PLAIN, is_namespace, is_searched, is_standard, is_trusted
 
 MOST = 2

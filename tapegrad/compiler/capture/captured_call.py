@@ -29,7 +29,7 @@ from tapegrad.compiler.capture.results import Results, histories_lost, plain_ite
 from tapegrad.compiler.capture.side_effects import check_outputs, side_effects_of
 from tapegrad.compiler.capture.sources import TensorSources, Unaccounted, inputs_of
 from tapegrad.compiler.guards.guards import Guards
-from tapegrad.compiler.guards.reachable import Instances
+from tapegrad.compiler.guards.location_finder import Instances
 from tapegrad.compiler.guards.tensor_guards import TensorGuards
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.guards.watching import watching

@@ -30,7 +30,7 @@ from tapegrad.compiler.capture.side_effects import SideEffects, new_tensor
 from tapegrad.compiler.capture.sources import Unaccounted
 from tapegrad.compiler.guards.guards import Guards
 from tapegrad.compiler.guards.locations import Binding, Rebound
-from tapegrad.compiler.guards.reachable import KEPT
+from tapegrad.compiler.guards.objects import KEPT
 
 
 def rebound_by(capture: Capture, reached: Guards, arguments: Sequence[Any]) -> tuple[list[Rebound], str]:

@@ -33,7 +33,7 @@ from tapegrad.compiler.capture.arguments import is_users_own
 from tapegrad.compiler.capture.autograd_histories import begins
 from tapegrad.compiler.capture.dynamic_number import DynamicNumber, plain
 from tapegrad.compiler.guards.locations import Rebound
-from tapegrad.compiler.guards.reachable import inside_of
+from tapegrad.compiler.guards.objects import inside_of
 from tapegrad.compiler.guards.trace_rules import PLAIN
 
 _STATELESS = (object, abc.ABC, typing.Generic, typing.Protocol)

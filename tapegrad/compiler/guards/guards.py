@@ -28,7 +28,9 @@ from tapegrad.compiler.guards.locations import (
     can_be_rebound,
     identity_of,
 )
-from tapegrad.compiler.guards.reachable import DEFAULTS, Reachable, Reached, contents_of
+from tapegrad.compiler.guards.objects import DEFAULTS, contents_of
+from tapegrad.compiler.guards.reachable import Reachable
+from tapegrad.compiler.guards.reached import Reached
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.guards.what_ran import CodeThatRan, WhatRan
 from tapegrad.compiler.guards.written_guard import WrittenGuard, alike

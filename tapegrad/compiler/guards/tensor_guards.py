@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad._src.execution.data.values import materialized
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.compiler.capture.capture import Seen, current_array, hooks_of
-from tapegrad.compiler.guards.reachable import KEPT
+from tapegrad.compiler.guards.objects import KEPT
 from tapegrad.compiler.guards.written_guard import WrittenGuard
 
 

@@ -15,7 +15,7 @@ from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.capture import hooks_of
 from tapegrad.compiler.guards.locations import MISSING
-from tapegrad.compiler.guards.reachable import KEPT, inside_of
+from tapegrad.compiler.guards.objects import KEPT, inside_of
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.replay.compiled_modules import is_update
 

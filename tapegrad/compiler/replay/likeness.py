@@ -20,7 +20,7 @@ from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import NEW, comes_again, is_object_node, taken_apart
 from tapegrad.compiler.capture.capture import hooks_of
-from tapegrad.compiler.guards.reachable import KEPT, inside_of
+from tapegrad.compiler.guards.objects import KEPT, inside_of
 from tapegrad.compiler.guards.written_guard import alike
 from tapegrad.compiler.replay.cache_keys import DYNAMIC, ambient, identity_of
 
