@@ -9,6 +9,7 @@ from tapegrad._src.bindings.asked import (
     _get_tracing_state,
     _is_torch_function_enabled,
     _is_torch_function_mode_enabled,
+    _is_tracing,
     _log_api_usage_once,
     _WeakTensorRef,
 )
@@ -128,6 +129,7 @@ __all__ = [
     "_is_multithreading_enabled",
     "_is_torch_function_enabled",
     "_is_torch_function_mode_enabled",
+    "_is_tracing",
     "_is_view_replay_enabled",
     "_log_api_usage_once",
     "_set_fwd_grad_enabled",

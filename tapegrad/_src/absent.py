@@ -195,6 +195,10 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch.onnx.symbolic_opset12": [
         (EXPORTS, "dropout"),
     ],
+    "torch.jit": [
+        ("torch.export.export(module, args) has a module's program, torch.fx.symbolic_trace(module) its graph; "
+         "torch.utils.flop_counter counts operators", "_get_trace_graph"),
+    ],
     "torch.jit._recursive": [
         ("there are no types of modules: scripted modules are Python", "concrete_type_store create_script_module"),
     ],

@@ -36,7 +36,7 @@ class Shown(Tensors):
             return node.apply(grads, needed)
         plan = node.plan
         for position in plan.saved_outputs:
-            saved = node.saved_tensors()[len(plan.saved_inputs)] if plan.out_specs[position].requires_grad else None
+            saved = node.saved_items()[len(plan.saved_inputs)] if plan.out_specs[position].requires_grad else None
             if saved is not None and is_shown((saved,)):
                 show_detached(saved)
         named = NAMED.get(plan.op.name)
@@ -102,7 +102,7 @@ def as_one(name: str, words: Words, several: bool = False) -> Derivative:
         wanted = plan.wanted(needed)
         if grads[0] is None or not is_shown(grads) or not (several or sum(wanted) == 1):
             return node.apply(grads, needed)
-        items = node.saved_tensors() if plan.saved_specs else []
+        items = node.saved_items() if plan.saved_specs else []
         args = words(grads[0], saved_of(node, items), plan.settings)
         if several:
             args = (*args, [*wanted, *[False] * (3 - len(wanted))])
@@ -123,7 +123,7 @@ def as_one(name: str, words: Words, several: bool = False) -> Derivative:
 def saved_of(node: OperatorNode, items: list | None = None) -> dict[str, Any]:
     """The items that a node has saved, by our names, and the specs of its inputs, by ``x_spec``."""
     plan, op = node.plan, node.plan.op
-    items = node.saved_tensors() if items is None and plan.saved_specs else items or []
+    items = node.saved_items() if items is None and plan.saved_specs else items or []
     outputs = op.outputs or ("out",)
     names = [op.input_name(i) for i in plan.saved_inputs] + [outputs[i] for i in plan.saved_outputs]
     specs = {f"{op.input_name(i)}_spec": spec for i, spec in enumerate(plan.specs)}

@@ -8,5 +8,9 @@ from tapegrad.jit.modules import RecursiveScriptModule, ScriptModule, TopLevelTr
 __all__ = ["RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "script", "trace", "trace_module"]
 __all__ += _scripting.__all__
 
-__getattr__, __dir__ = on_demand(__name__, {__name__: "annotations"})
+__getattr__, __dir__ = on_demand(__name__, {
+    __name__: "annotations",
+    "tapegrad._src.bindings.fusers": """enable_onednn_fusion fuser onednn_fusion_enabled optimized_execution
+        set_fusion_strategy""",
+})
 del on_demand

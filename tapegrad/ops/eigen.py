@@ -87,8 +87,8 @@ class PhasedNode(OperatorNode):
         self._check(values)
         return values
 
-    def saved_tensors(self) -> list:
-        items = super().saved_tensors()
+    def saved_items(self) -> list:
+        items = super().saved_items()
         self._check([value_of(item) if isinstance(item, Tensor) else item for item in items])
         return items
 

@@ -20,21 +20,21 @@ class OperatorMode:
     """
 
     sees_functions = False
-
-    def __init__(self) -> None:
-        self._entered: list[AbstractContextManager[None]] = []
+    _entered: tuple[AbstractContextManager[None], ...] = ()  # of the class: not all subclasses call its __init__
 
     def handle(self, op: OperatorLike, func: OpOverload, args: tuple, settings: dict) -> Any:
         """Answer a call of ``op``, whose PyTorch name is ``func``, usually by ``op(*args, **settings)``."""
         raise NotImplementedError
 
     def __enter__(self) -> Any:
-        self._entered.append(watching(interceptor=self._intercept))
-        self._entered[-1].__enter__()
+        context = watching(interceptor=self._intercept)
+        context.__enter__()
+        self._entered = (*self._entered, context)
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        self._entered.pop().__exit__(*exception)
+        self._entered, context = self._entered[:-1], self._entered[-1]
+        context.__exit__(*exception)
 
     @contextmanager
     def again(self) -> Iterator[None]:

@@ -39,6 +39,11 @@ def _get_tracing_state() -> None:
     """None: nothing is traced for TorchScript."""
 
 
+def _is_tracing() -> bool:
+    """False: nothing is traced for TorchScript."""
+    return False
+
+
 def _get_default_device() -> str:
     """The device on which tensors are made, as text."""
     return str(get_default_device())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tapegrad._src.execution.data.devices import accelerator_type, device
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 
-_switches = {"executor": True, "profiling": True, "texpr": True, "cpu": False, "gpu": False}
+_switches = {"executor": True, "profiling": True, "texpr": True, "cpu": False, "gpu": False, "onednn": False}
+_strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
 
 
 def _switched(name: str, value: bool) -> bool:
@@ -58,6 +62,48 @@ def _jit_can_fuse_on_cpu() -> bool:
 def _jit_can_fuse_on_gpu() -> bool:
     """The switch."""
     return _switches["gpu"]
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Keep a switch: XLA fuses what it compiles."""
+    _switched("onednn", enabled)
+
+
+def onednn_fusion_enabled() -> bool:
+    """The switch."""
+    return _switches["onednn"]
+
+
+def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Keep how often PyTorch would specialize a fused kernel, and give what it was before.
+
+    Raises:
+        ValueError: a behaviour that is neither ``"STATIC"`` nor ``"DYNAMIC"``.
+    """
+    warn("`torch.jit.set_fusion_strategy` is deprecated. Please use `torch.compile` instead.", DeprecationWarning)
+    for behaviour, _ in strategy:
+        if behaviour not in ("STATIC", "DYNAMIC"):
+            raise ValueError(f"FusionBehavior only supported 'STATIC' or 'DYNAMIC', got: {behaviour}")
+    before, _strategy[:] = list(_strategy), strategy
+    return before
+
+
+@contextmanager
+def fuser(name: str) -> Iterator[None]:
+    """A block for which PyTorch would choose a fuser.
+
+    Raises:
+        Exception: no fuser has this name.
+    """
+    if name not in ("fuser0", "fuser1", "fuser2", "fuser3", "none"):
+        raise Exception(f"unrecognized fuser option (name: {name})")
+    yield
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """A block in which PyTorch would optimize scripts, or not; here they are Python."""
+    yield
 
 
 def _jit_set_nvfuser_enabled(value: bool) -> None:

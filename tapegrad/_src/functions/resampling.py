@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.bindings.declaration.factory import whole
 from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.execution.data.sizes import check_size, scaled
 from tapegrad._src.functions.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -115,7 +116,7 @@ def _sizes(
 
 def _given_sizes(input: Tensor, size: Any, dims: int) -> tuple[int, ...]:
     if not isinstance(size, (tuple, list)):
-        return (size,) * dims
+        return (whole(size),) * dims
     if len(size) != dims:
         raise ValueError(
             "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "

@@ -8,6 +8,7 @@ from typing import Any
 
 from tapegrad._src.bindings.arguments import wrap_dim
 from tapegrad._src.bindings.declaration.declarations import EXPECTED, InPlace, Out
+from tapegrad._src.bindings.declaration.factory import whole
 from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.bindings.declaration.scalars import no_overload
 from tapegrad._src.bindings.state.memory import on_copied_memory
@@ -74,6 +75,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise no_overload("narrow", (input, dim, start, length), overloads)
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    length = whole(length)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     axis = wrap_dim(dim, input.ndim)

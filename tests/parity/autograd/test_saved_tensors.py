@@ -18,6 +18,25 @@ def a_saved_input_is_the_same_object(torch):
 
 
 @program
+def only_custom_functions_have_saved_tensors(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    x = leaf(torch, 1.0, 2.0)
+    nodes = [(x * x).grad_fn, x.exp().grad_fn, x.view(2).grad_fn, Twice.apply(x).grad_fn, torch.linalg.eigh(x.diag())]
+    nodes = [*nodes[:4], nodes[4][0].grad_fn, nodes[0].next_functions[0][0]]
+    asked = ("saved_tensors", "to_save", "variable", "needs_input_grad", "next_functions")
+    return [[hasattr(node, name) for name in asked] for node in nodes]
+
+
+@program
 def a_saved_output_is_another_object_on_the_same_storage(torch):
     x = leaf(torch, 1.0, 2.0)
     y = x.exp()

@@ -28,7 +28,12 @@ torch.multiprocessing.set_sharing_strategy("none")
 torch.mps.is_available(), torch.xpu.is_available(), torch.xpu.device_count(), torch.mtia.is_initialized()
 isinstance(3, (int, torch.SymInt)), isinstance(3.0, torch.SymFloat), isinstance(True, torch.SymBool)
 isinstance(torch.nn.Linear(1, 1), torch.fx.GraphModule), torch.fx.wrap("len")
-torch._C._get_tracing_state(), torch._C._are_functorch_transforms_active(), torch._C._is_torch_function_mode_enabled()
+torch._C._get_tracing_state(), torch._C._is_tracing(), torch.jit.onednn_fusion_enabled()
+torch.jit.set_fusion_strategy([("STATIC", 4)]), torch.jit.set_fusion_strategy([("STATIC", 2), ("DYNAMIC", 10)])
+torch.jit.set_fusion_strategy([("OTHER", 4)])
+torch.jit.fuser("fuser9").__enter__()
+torch.jit.fuser("fuser1").__enter__(), torch.jit.optimized_execution(False).__enter__()
+torch._C._are_functorch_transforms_active(), torch._C._is_torch_function_mode_enabled()
 torch.types.Number, torch.types._Number
 """
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch as pytorch
 from case_tables import lines
+from harness import agree, attempt
 from transcripts import MODULES, same_transcript
 
 import tapegrad
@@ -613,3 +614,25 @@ def test_complex_numbers_where_halves_are_the_default(default, line):
     if (default, line) == ("float16", "torch.tensor(1j).is_complex()"):
         line = "torch.tensor(1.5).is_complex()"
     test_default_dtype(default, line)
+
+
+def test_sizes_of_objects_with_an_index():
+    class Three:
+        def __index__(self):
+            return 3
+
+    def made(torch):
+        three, x, image = Three(), torch.arange(12.0).view(3, 4), torch.ones(1, 1, 2, 2)
+        found = [
+            torch.empty(three), torch.zeros((three, 2)), torch.ones(2, three), torch.full((three,), 2.0),
+            x.new_zeros(three), x.new_empty((2, three)), torch.zeros(three, dtype=torch.int32), torch.randn(2, three),
+            torch.randint(0, 4, (three,)), torch.randint(three, (2,)), torch.randperm(three), torch.eye(three),
+            torch.Tensor(three, 2), torch.empty_strided((three,), (1,)), x.as_strided((three,), (1,)),
+            x.view(three, 4), x.reshape(-1, three), x[:1].expand(three, -1), x.repeat(1, three), x.narrow(0, 0, three),
+            x.tensor_split(three)[2], x.clone().resize_(three, 2), x[:three], torch.nn.Linear(2, three).weight,
+            torch.nn.functional.interpolate(image, three),
+        ]  # fmt: skip
+        refused = [lambda: torch.empty("3"), lambda: torch.full(("a", three), 1.0), lambda: torch.zeros(3.0)]
+        return [tuple(one.shape) for one in found], [attempt(call) for call in refused]
+
+    agree(made)

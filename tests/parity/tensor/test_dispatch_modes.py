@@ -259,3 +259,22 @@ def test_alpha_dropout_is_composed():
         name.replace("_.Tensor", "_.Scalar") for name in names[0]
     ]
     assert values[1] == values[0]
+
+
+def test_a_mode_whose_init_does_not_call_its_base():
+    def shown(lib):
+        class Names(dispatch_of(lib).TorchDispatchMode):
+            def __init__(self):
+                self.seen = []
+
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                self.seen.append(str(func))
+                return func(*args, **(kwargs or {}))
+
+        names, x = Names(), lib.ones(2)
+        for _ in range(2):
+            with names, names:
+                x.sin()
+        return names.seen
+
+    agree(shown)

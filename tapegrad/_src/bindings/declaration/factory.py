@@ -211,13 +211,25 @@ def checked_size(function: str, size: Any, position: int = 1) -> tuple[int, ...]
 
 
 def is_integer(value: Any) -> bool:
-    """Tell whether a value is an integer that is no truth value: Python's, NumPy's, or a one-element integral
-    tensor."""
+    """Tell whether a value is an integer that is no truth value: Python's, NumPy's, a one-element integral tensor, or
+    an object of the program's that has ``__index__``."""
     if isinstance(value, Tensor):
         return value.dtype.category == 1 and value._spec.numel == 1
     if isinstance(value, np.ndarray):
         return value.ndim == 0 and value.dtype.kind in "iu"
-    return isinstance(value, (int, np.integer, SYMBOL)) and not isinstance(value, bool)
+    if isinstance(value, (int, np.integer, SYMBOL)):
+        return not isinstance(value, bool)
+    return hasattr(type(value), "__index__") and not isinstance(value, np.generic)  # np.bool_ has one
+
+
+def whole(value: Any) -> Any:
+    """The int of what is an integer, and anything else as it is.
+
+    >>> whole(np.int32(3)), whole(2.0), whole(True)
+    (3, 2.0, True)
+    """
+    plain = isinstance(value, (int, SYMBOL)) or not is_integer(value)
+    return value if plain else operator.index(value)
 
 
 def cast_array(array: np.ndarray, to: dtype) -> np.ndarray:

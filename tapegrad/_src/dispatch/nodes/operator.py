@@ -112,7 +112,7 @@ class OperatorNode(Node):
         """``apply_values`` where what was saved comes through hooks, which may give another shape or dtype than was."""
         if self._leads_nowhere():
             return (None,) * len(self.plan.needed)
-        plan, items = self.plan, self.saved_tensors()
+        plan, items = self.plan, self.saved_items()
         defined = tuple(grad is not None for grad in grads)
         if not any(defined):
             return (None,) * len(plan.needed)
@@ -198,7 +198,7 @@ class OperatorNode(Node):
         """
         return len(self.plan.op.formulas) > 1 and not any(self.next_edges)
 
-    def saved_tensors(self) -> list:
+    def saved_items(self) -> list:
         """The saved tensors, as the formulas see them: inputs as they are, outputs with this node as grad_fn."""
         saved = self.saved
         if not isinstance(saved, (tuple, list)):
@@ -283,7 +283,7 @@ class OperatorNode(Node):
         plan = self.plan
         if self._leads_nowhere():
             return (None,) * len(plan.needed)
-        saved = self.saved_tensors() if plan.saved_specs else []
+        saved = self.saved_items() if plan.saved_specs else []
         if all(grad is None for grad in grads):
             return (None,) * len(plan.needed)
         if plan.level or thread.modes.level:
