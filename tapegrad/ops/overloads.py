@@ -43,7 +43,7 @@ class OpOverload:
     """
 
     def __init__(self, packet: OpOverloadPacket, overload: str) -> None:
-        self.overloadpacket = packet
+        self.overloadpacket = self._overloadpacket = packet
         self.namespace, self._opname, self._overloadname = packet.namespace, packet._opname, overload
         self.__name__ = f"{packet._opname}.{overload}"
         self.__module__ = packet.__module__
@@ -55,6 +55,16 @@ class OpOverload:
             return schema_of(self._opname, self._overloadname)
         registered = self._registered()
         return None if registered is None else registered._schema
+
+    @property
+    def is_view(self) -> bool:
+        """True of what shows the memory of an argument in another way, and writes to none."""
+        aliases = [] if self._schema is None else [one.alias_info for one in self._schema.arguments]
+        return any(aliases) and not any(alias.is_write for alias in aliases if alias)
+
+    @property
+    def _name(self) -> str:
+        return self.name()
 
     def _registered(self) -> Any:
         """The operator that a program has registered under this name; None if it is one of ours."""

@@ -529,6 +529,49 @@ def test_an_error_that_the_function_catches_is_raised_nevertheless():
         step(X)
 
 
+def put_by_masks(x, row, number):
+    parts = [x.clone() for _ in range(7)]
+    parts[0][parts[0] < 0] = 0.5
+    parts[1][x[:, 0] > 0] = row
+    parts[2][:, torch.tensor([True, False, True])] = number
+    parts[3][~(x > 0)] = number.view(1, 1)
+    parts[4][0][parts[4][0] > 0] = -8
+    parts[5].t()[row > 0] = x[:, 0]
+    parts[6][x > 0] = torch.tensor(3)
+    return torch.stack(parts)
+
+
+def test_what_is_put_by_a_mask_needs_no_places():
+    """It is chosen among what was there and what is put, for no element of a mask can be read here."""
+    step, found = torch.compile(put_by_masks, fullgraph=True), []
+    for call in [put_by_masks, *[step] * 4]:
+        x, row, number = leaf([[1.0, -2.0, 0.0], [-1.0, 0.5, 2.0]]), leaf(1.0, -1.0, 2.0), leaf(0.25)
+        y = call(x * 2, row * 2, number.sum() * 2)
+        y.square().sum().backward()
+        found.append([y.tolist(), x.grad.tolist(), row.grad.tolist(), number.grad.tolist()])
+    assert found[1:] == found[:1] * 4
+
+
+@pytest.mark.parametrize(
+    ("mask", "value", "message"),
+    [
+        (lambda x: x > 0, lambda x: torch.ones(2), None),
+        (lambda x: x[0] > 0, lambda x: 1.0, r"mask \[3\] at index 0 does not match .* \[2, 3\]"),
+        (lambda x: x[:, 0] > 0, lambda x: torch.ones(2), "shape mismatch: value tensor of shape .2. cannot"),
+        (lambda x: x[:, 0] > 0, lambda x: torch.ones(3, dtype=torch.float64), "require the source and destination"),
+    ],
+)
+def test_what_no_mask_can_put(mask, value, message):
+    @torch.compile(fullgraph=True)
+    def step(x):
+        x = x.clone()
+        x[mask(x)] = value(x)
+        return x
+
+    with pytest.raises((DataDependentError, RuntimeError, IndexError), match=message or "reads the elements"):
+        step(torch.ones(2, 3))
+
+
 def test_a_program_may_be_split():
     def program(wrap):
         parameters = model()

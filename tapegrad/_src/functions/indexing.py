@@ -28,7 +28,7 @@ from tapegrad._src.bindings.writes.cached_parts import assigning
 from tapegrad._src.bindings.writes.in_place import become, before_write, not_of_integers, refuse_in_place
 from tapegrad._src.bindings.writes.overlaps import last_written, refuse_shared_parts
 from tapegrad._src.bindings.writes.parts import can_write_part, overwrite, write_part
-from tapegrad._src.execution.array_functions.host import from_host
+from tapegrad._src.execution.array_functions.host import from_host, is_readable
 from tapegrad._src.execution.data.devices import META
 from tapegrad._src.execution.data.dtypes import INTEGRAL, float64, int32, int64, uint8
 from tapegrad._src.execution.data.dtypes import bool as bool_
@@ -45,10 +45,10 @@ from tapegrad._src.tensor.geometry import Geometry
 from tapegrad._src.tensor.lifted import fresh
 from tapegrad._src.tensor.refusals import is_example, refuse_examples, refuse_meta
 from tapegrad._src.tensor.spec import Spec, core_type_name, legacy_type_name
-from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad._src.warn import warn
-from tapegrad.errors import warn_once
 from tapegrad.ops import indexing as ops
+from tapegrad.ops import selection as selection_ops
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops.kinds import broadcast_shapes
 
@@ -167,7 +167,7 @@ def items_of(index: Any) -> tuple:
         return index
     nested = (Tensor, Sequence, slice, type(None), type(Ellipsis))
     if isinstance(index, list) and len(index) < 32 and any(isinstance(item, nested) for item in index):
-        warn_once(
+        warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
             "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
             "x[torch.tensor(seq)], which will result either in an error or a different result"
@@ -278,17 +278,22 @@ def as_places(tensor: Tensor, axis: int, shape: Sequence[int], counted: bool = T
     """
     if tensor.dtype not in (bool_, uint8):
         return [tensor]
-    for dim, length in enumerate(tensor.shape):
-        if length != shape[axis + dim]:
-            raise IndexError(
-                f"The shape of the mask {list(tensor.shape)} at index {dim} does not match the shape of the indexed "
-                f"tensor {list(shape)} at index {axis + dim}"
-            )
+    check_mask(tensor, axis, shape)
     refuse_examples(MASKED, tensor)
     if tensor.device is META and not counted:
         return [numbers(np.zeros(0), tensor)] * tensor.ndim
     refuse_meta("nonzero", tensor)
     return [numbers(places, tensor) for places in np.nonzero(on_host(tensor))]
+
+
+def check_mask(mask: Tensor, axis: int, shape: Sequence[int]) -> None:
+    """Refuse a mask of other dimensions than those of a shape from ``axis`` on. Raises IndexError: it has others."""
+    for dim, length in enumerate(mask.shape):
+        if length != shape[axis + dim]:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {dim} does not match the shape of the indexed "
+                f"tensor {list(shape)} at index {axis + dim}"
+            )
 
 
 def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple[int, ...]:
@@ -447,11 +452,15 @@ def _put(part: Tensor, chosen: Selection, value: Any) -> None:
         refuse_shared_parts(part, (value,), strict=True)
     if masked:
         _check_fill(chosen, value, part)
-    places = chosen.places(counted=not masked)
-    put = value if isinstance(value, Tensor) and not masked else None
-    check_written(put, part, places, chosen.shape)
-    before = before_write(part)
-    result = ops.index_put(before, value, *places, accumulate=False)
+    if _is_chosen_by_mask(part, chosen, value):
+        before = before_write(part)
+        result = _chosen_by_mask(before, chosen, value)
+    else:
+        places = chosen.places(counted=not masked)
+        put = value if isinstance(value, Tensor) and not masked else None
+        check_written(put, part, places, chosen.shape)
+        before = before_write(part)
+        result = ops.index_put(before, value, *places, accumulate=False)
     become(part, last_written("masked_fill_" if masked else "index_put_", part, before, result), "index_put_")
 
 
@@ -459,6 +468,35 @@ def _is_masked_fill(chosen: Selection, value: Any) -> bool:
     """Tell whether one element is put wherever one mask is set, which PyTorch leaves to ``masked_fill_``."""
     one = not isinstance(value, Tensor) or value._spec.numel == 1
     return one and len(chosen.indexed) == 1 and chosen.indexed[0][1].dtype in (bool_, uint8)
+
+
+def _is_chosen_by_mask(part: Tensor, chosen: Selection, value: Any) -> bool:
+    """Tell whether a mask that can't be read (yet) is the only index, and what is put does not depend on how often it
+    holds: then old elements and new ones can be chosen among, and no places need be known."""
+    (axis, mask), *others = chosen.indexed
+    if others or mask.dtype is not bool_ or mask.device is META or is_readable(value_of(mask)):
+        return False
+    return not is_example(mask) and _is_for_each(value, part.ndim - axis - mask.ndim)
+
+
+def _is_for_each(value: Any, behind: int) -> bool:
+    """Tell whether the same is put wherever a mask holds that has so many dimensions behind it."""
+    return not isinstance(value, Tensor) or value._spec.numel == 1 or value.ndim <= behind
+
+
+def _chosen_by_mask(before: Tensor, chosen: Selection, value: Any) -> Tensor:
+    """The elements there were, and a value wherever the mask holds that is the only index."""
+    ((axis, mask),) = chosen.indexed
+    check_mask(mask, axis, chosen.shape)
+    behind = before.shape[axis + mask.ndim :]
+    mask = viewed(mask, (*mask.shape, *(1 for _ in behind)))
+    if not isinstance(value, Tensor):
+        return selection_ops.masked_fill(before, mask, value)
+    if value._spec.numel == 1:
+        value = viewed(value, ())
+    else:
+        check_put(value, before, behind)
+    return selection_ops.masked_fill_tensor(before, mask, value)
 
 
 def _check_fill(chosen: Selection, value: Any, part: Tensor) -> None:

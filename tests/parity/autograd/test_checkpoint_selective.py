@@ -188,10 +188,12 @@ def identities(torch):
     aten = torch.ops.aten
     rows = []
     for op in (aten.sin.default, aten.add.Tensor, aten.add_.Tensor, aten.sum.dim_IntList, aten.mm.default,
-               aten._softmax.default, aten.native_layer_norm.default, aten.detach.default, aten.var_mean.correction,
-               torch.ops.prim.device.default, aten._scaled_dot_product_flash_attention.default):  # fmt: skip
+               aten._softmax.default, aten.native_layer_norm.default, aten.detach.default, aten.mm.out,
+               aten.var_mean.correction, torch.ops.prim.device.default,
+               aten._scaled_dot_product_flash_attention.default):  # fmt: skip
         rows.append([str(op), repr(op), op.name(), op.__name__, op.namespace, op._opname, op._overloadname,
-                     repr(op.overloadpacket), str(op.overloadpacket), op == op.overloadpacket])  # fmt: skip
+                     repr(op.overloadpacket), str(op.overloadpacket), op == op.overloadpacket, op._name,
+                     op._overloadpacket is op.overloadpacket, op.is_view])  # fmt: skip
     return rows, str(aten), aten.name, aten.sin.default is aten.sin.default, len({aten.sin.default, aten.sin.default})
 
 

@@ -1,10 +1,12 @@
 """``x[...]``, and what reads and writes as it does, against PyTorch."""
 
+import warnings
+
 import numpy as np
 import pytest
 from case_tables import lines
 from expressions import expression, statements
-from harness import same, same_error
+from harness import agree, same, same_error
 from samples import array
 
 pytestmark = pytest.mark.parity
@@ -477,3 +479,15 @@ def test_indices_are_counted_before_anybody_looks_what_they_are(index, dims):
 def test_a_number_of_no_dimension(index):
     same_error(lambda torch, x: x[index], np.array(1.5))
     same_error(lambda torch, x: x.detach().__setitem__(index, 2.0), np.array(1.5))
+
+
+def test_each_place_is_warned_of_a_list_in_place_of_a_tuple():
+    def told(torch):
+        x, places = torch.arange(4.0).view(2, 2), [torch.tensor([0, 1]), torch.tensor([1, 1])]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = [x[places], x[places]]
+            x[places] = 1.0
+        return found, x, [str(one.message).partition(" (Triggered")[0] for one in caught]
+
+    agree(told)

@@ -17,7 +17,7 @@ import numpy as np
 from tapegrad._src.bindings.bounds import numbers
 from tapegrad._src.bindings.declaration.parser_table import NUMBERS_AS_TENSORS
 from tapegrad._src.bindings.declaration.registry import public
-from tapegrad._src.execution.array_functions.host import filled, length_value
+from tapegrad._src.execution.array_functions.host import filled, length_value, may_look
 from tapegrad._src.execution.data.devices import device, get_default_device
 from tapegrad._src.execution.data.dtypes import BOOL, FLOATING, INTEGRAL, dtype, float32, float64, int64
 from tapegrad._src.execution.data.promotion import inferred_dtype, result_dtype
@@ -143,8 +143,8 @@ def converted(value: Any, to: dtype) -> Any:
 
 
 def refuse_unfitting(value: Tensor, to: dtype) -> None:
-    """Refuse a 0-dim tensor whose number can't be converted to a dtype: see ``converted``."""
-    elements = numbers(value) if value.dtype is not to else None
+    """Refuse a 0-dim tensor whose number is known, and can't be converted to a dtype: see ``converted``."""
+    elements = numbers(value) if value.dtype is not to and may_look() else None
     for number in () if elements is None else elements.ravel():
         converted(number.item(), to)
 
