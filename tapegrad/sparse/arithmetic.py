@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.execution.array_functions.host import to_host
+from tapegrad._src.execution.data.dtypes import FLOATING
 from tapegrad._src.functions.construction import as_tensor
 from tapegrad._src.functions.creation import zeros
 from tapegrad._src.functions.dropout import dropout
@@ -21,19 +22,20 @@ from tapegrad.sparse.coordinates import (
     coalesced,
     dense_of,
     indices_at,
+    layout_name,
     made,
     places_in,
     sparse_dim_of,
 )
 from tapegrad.sparse.fills import filled
-from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, become, is_coo, is_sparse, not_there, state_of
+from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, is_coo, is_sparse, not_there, state_of, written
 
 
 def _declare(name: str, adds_up: bool) -> None:
     def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         tensor = coalesced(self) if adds_up and is_coo(self) else self
         if kwargs.pop("inplace", False):
-            return become(self, function(self)._value)
+            return written(self, function(self)._value, in_memory=True)
         found = with_values(tensor, getattr(state_of(tensor).values, name)(*args, **kwargs))
         return filled(found, (tensor, -1)) if name.startswith("neg") else found
 
@@ -42,6 +44,7 @@ def _declare(name: str, adds_up: bool) -> None:
 
 
 _elementwise = dict.fromkeys(["pow", "mul", "multiply", "div", "divide", "floor_divide"], False)
+MULTIPLIES = ("mul", "multiply")
 # what is 0 at 0, and sparse tensors have
 for _name in """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil deg2rad erf erfinv expm1 floor
         frac isinf isnan isneginf isposinf log1p positive rad2deg relu round sgn sign signbit sin sinh sqrt square tan
@@ -72,6 +75,8 @@ def _add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
         if not is_coo(input) and isinstance(other, Tensor):
             return other * alpha + input.to_dense()
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    if isinstance(alpha, float) and input.dtype.category < FLOATING and other.dtype.category < FLOATING:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if not is_sparse(input):
         return _added_to_dense(input, other, alpha)
     found = (merged if is_coo(input) and is_coo(other) else ANSWERS["compressed add"])(input, other, alpha)
@@ -169,6 +174,8 @@ def _mul(input: Any, other: Any) -> Tensor:
         factor = other if is_number(other) else other.reshape(())
         return filled(with_values(input, state_of(input).values * factor), (input, factor))
     if is_sparse(other):
+        if is_coo(input) and not is_coo(other):
+            raise RuntimeError("Expected result Tensor to be of format CSR")
         return _common(input, other) if is_coo(input) else ANSWERS["compressed mul"](input, other)
     if not is_coo(input):
         return ANSWERS["compressed mul"](input, other)
@@ -222,9 +229,30 @@ def _declare_in_place(name: str, adds_up: bool) -> None:
         refuse_leaf(self)
         if adds_up and is_coo(self) and not state_of(self).coalesced:
             raise RuntimeError(f"{name}_ requires coalesced input")
-        return become(self, ANSWERS[name](self, *args, **kwargs)._value)
+        found = fitted(self, ANSWERS[name](self, *args, **kwargs), CANNOT_MULTIPLY if name in MULTIPLIES else CANNOT)
+        if name not in MULTIPLIES:
+            return written(self, found._value, in_memory=True)
+        found._value.coalesced &= not is_coo(self) or found._value.size < 2  # as PyTorch has it
+        return replaced(self, found)
 
     answers(f"{name}_")(function)
+
+
+CANNOT = "result type {} can't be cast to the desired output type {}"
+CANNOT_MULTIPLY = "dtype of values ({}) must match dtype of sparse tensor ({})"
+CANNOT_ADD = "Can't convert result type {} to output {} in add operation"
+
+
+def fitted(self: Tensor, found: Tensor, sentence: str) -> Tensor:
+    """A result in the dtype of the sparse tensor that it is written over. Raises RuntimeError: that can't hold it."""
+    if found.dtype.category > self.dtype.category:
+        raise RuntimeError(sentence.format(found.dtype.scalar_name, self.dtype.scalar_name))
+    return found.to(self.dtype)
+
+
+def replaced(self: Tensor, found: Tensor) -> Tensor:
+    """Write a product, or a sum: a tensor with coordinates has other values then, a compressed one the same."""
+    return written(self, state_of(found), in_memory=not is_coo(self))
 
 
 for _name, _adds_up in _elementwise.items():
@@ -241,10 +269,12 @@ def refuse_leaf(tensor: Tensor) -> None:
 
 @answers("add_", "__iadd__")
 def _add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    if is_sparse(self):
-        refuse_leaf(self)
-        return become(self, _add(self, other, alpha=alpha)._value)
-    return _add_rows(self, other, alpha)
+    if not is_sparse(self):
+        return _add_rows(self, other, alpha)
+    refuse_leaf(self)
+    if not is_coo(self) and not is_sparse(other):
+        raise RuntimeError(f"Sparse {layout_name(self)[-3:].upper()} tensors do not have is_contiguous")
+    return replaced(self, fitted(self, _add(self, other, alpha=alpha), CANNOT_ADD))
 
 
 @answers("sub_", "subtract_", "__isub__")
@@ -270,21 +300,42 @@ def _copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if not is_sparse(self):
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = "
                            f"{self.type()} and src type = {src.type()}")  # fmt: skip
+    if is_coo(self) and not is_sparse(src):
+        raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = "
+                           f"{self.type()} and src type = {src.type()}")  # fmt: skip
+    if not (is_coo(self) and is_coo(src)):
+        _refuse_to_copy(self, src)
     refuse_leaf(self)
-    return become(self, src.to(self.dtype).clone()._value)
+    return written(self, src.to(self.dtype).clone()._value)
+
+
+def _refuse_to_copy(self: Tensor, src: Tensor) -> None:
+    """Refuse to copy what has not the layout, and as many elements, of a compressed tensor."""
+    if is_coo(self):
+        raise RuntimeError("copy_sparse_compressed_ expected sparse compressed tensor layout but got Sparse")
+    names = [layout_name(one) for one in (self, src)]
+    if names[0] != names[1]:
+        raise RuntimeError("torch.copy_: copy of sparse compressed tensors having different layouts is not supported. "
+                           f"self layout is {names[0]} and src layout is {names[1]}")  # fmt: skip
+    if self._nnz() != src._nnz():
+        raise RuntimeError("torch.copy_: only sparse compressed tensors with the same number of specified elements are "
+                           "supported.")  # fmt: skip
 
 
 @answers("zero_")
 def _zero_(self: Tensor) -> Tensor:
     refuse_leaf(self)
-    state = state_of(self)
-    if not is_coo(self):
+    return written(self, emptied(state_of(self)))
+
+
+def emptied(state: SparseValue) -> SparseValue:
+    """A value of the same layout, shape and dtype that has no elements."""
+    if state.layout is not layouts.sparse_coo:
         heads, plain = state.indices
         batch = heads.ndim - 1
-        left = state.values.detach().narrow(batch, 0, 0)
-        none = SparseValue((heads * 0, plain.narrow(batch, 0, 0)), left, state.shape, layout=state.layout)
-        return become(self, none)
-    return become(self, made(state.indices[0][:, :0], state.values.detach()[:0], state.shape)._value)
+        left = state.values.detach().data.narrow(batch, 0, 0)
+        return SparseValue((heads * 0, plain.narrow(batch, 0, 0)), left, state.shape, layout=state.layout)
+    return made(state.indices[0][:, :0], state.values.detach().data[:0], state.shape)._value
 
 
 @answers("zeros_like", "empty_like")
@@ -294,7 +345,7 @@ def _zeros_like(
     state = state_of(input)
     kind, on = dtype or input.dtype, device or input.device
     if layout is None or layout is state.layout:
-        found = _zero_(input.detach().to(kind).to(on))
+        found = emptied(state_of(input.detach().to(kind).to(on))).as_tensor()
     elif layout is layouts.strided and not is_coo(input):
         name = f"Sparse{repr(state.layout)[-3:].title()}"
         raise RuntimeError(
@@ -329,6 +380,8 @@ def _dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool
 
 @answers("any")
 def _any(input: Tensor) -> Tensor:
+    if not is_coo(input):
+        raise not_there("any.all_out", (input,))
     return state_of(coalesced(input)).values.any()
 
 

@@ -221,12 +221,24 @@ def _detach_(self: Tensor) -> Tensor:
 
 @answers("data.__get__")
 def _data(self: Tensor) -> Tensor:
-    return with_values(self, state_of(self).values.detach())
+    return with_values(self, state_of(self).values.data)
 
 
 @answers("data.__set__")
 def _set_data(self: Tensor, value: Tensor) -> None:
     become(self, state_of(value))
+
+
+@answers("storage_offset")
+def _storage_offset(self: Tensor) -> int:
+    return 0
+
+
+@answers("__setitem__")
+def _setitem(self: Tensor, place: Any, value: Any) -> None:
+    if is_sparse(self):
+        raise TypeError("Cannot assign to a sparse tensor")
+    self[place] = value.to_dense()
 
 
 @answers("contiguous")
@@ -247,7 +259,7 @@ def _is_pinned(self: Tensor, device: Any = None) -> bool:
 @answers("stride")
 def _stride(self: Tensor, dim: int | None = None) -> Any:
     if not is_coo(self):
-        raise RuntimeError("Sparse CSR tensors do not have strides")
+        raise RuntimeError(f"Sparse {repr(state_of(self).layout)[-3:].upper()} tensors do not have strides")
     return (0,) * self.ndim if dim is None else 0
 
 
@@ -301,7 +313,7 @@ def _reduce(self: Tensor, proto: int) -> tuple:
 
 @answers("storage", "untyped_storage", "_typed_storage")
 def _storage(self: Tensor) -> Any:
-    raise NotImplementedError("Cannot access storage of SparseTensorImpl")
+    raise NotImplementedError(f"Cannot access storage of Sparse{'' if is_coo(self) else 'Csr'}TensorImpl")
 
 
 @answers("data_ptr", "tolist")
@@ -311,7 +323,8 @@ def _data_ptr(self: Tensor) -> Any:
 
 @answers("numpy", "__array__")
 def _numpy(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-    raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+    kind = "" if is_coo(self) else repr(state_of(self).layout)[-3:].title()
+    raise TypeError(f"can't convert Sparse{kind} layout tensor to numpy. Use Tensor.to_dense() first.")
 
 
 @answers("nbytes.__get__")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.execution.data.dtypes import int32, int64
 from tapegrad._src.functions.construction import as_tensor
 from tapegrad._src.functions.creation import arange, empty, zeros
@@ -18,7 +19,7 @@ from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.arithmetic import merged
-from tapegrad.sparse.coordinates import coalesced, looks, made, places_of, sparse_of
+from tapegrad.sparse.coordinates import coalesced, counted_apart, looks, made, places_of, sparse_of
 from tapegrad.sparse.fills import filled
 from tapegrad.sparse.parts import indexed, picked, taken_apart
 from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, not_there, state_of
@@ -69,7 +70,8 @@ def sparse_compressed_tensor(
     if looks(check_invariants) and not batch:
         _check(heads, plain, values, tuple(size), blocks, layout)
     values = values.detach() if requires_grad else values
-    values = ops.sparse_compressed_constructor(values) if values._spec.requires_grad or values._spec.dual else values
+    recorded = values._spec.requires_grad or values._spec.dual
+    values = ops.sparse_compressed_constructor(values) if recorded else counted_apart(values)
     result = SparseValue((heads, plain), values, tuple(size), layout=layout).as_tensor()
     return result.requires_grad_() if requires_grad else result
 
@@ -267,6 +269,9 @@ def compressed_of(tensor: Tensor, layout: Any, blocksize: Any = None, dense_dim:
         tensor = tensor.to_dense()
         return _blocks_of(tensor, tuple(blocksize), layout, name)
     if tensor.ndim - (state_of(tensor).values.ndim - 1 if is_coo(tensor) else dense_dim) != 2:
+        if is_coo(tensor):
+            raise RuntimeError(f"coo_to_sparse_{name}: conversion from Sparse to Sparse{name.title()} for input "
+                               "tensors with sparse_dim()!=2 is not supported")  # fmt: skip
         raise RuntimeError(f"to_sparse_{name}: expected a matrix, but got {tensor.ndim} dimensions, of which "
                            f"{dense_dim} are dense; batches of matrices are not in tapegrad (yet)")  # fmt: skip
     found = tensor if is_coo(tensor) else coordinates_of(tensor) if is_sparse(tensor) else sparse_of(tensor, 2)
@@ -320,10 +325,11 @@ TRANSPOSED = {
 }  # fmt: skip
 
 
-def transposed(tensor: Tensor) -> Tensor:
+def transposed(tensor: Tensor, node: str = "TransposeBackward0") -> Tensor:
     """The transpose of a compressed matrix: the same numbers in the other layout."""
     state = state_of(tensor)
     values = ops.sparse_transpose(state.values.transpose(1, 2) if state.layout in BY_BLOCKS else state.values)
+    values = renamed(values, node)
     shape = (state.shape[1], state.shape[0], *state.shape[2:])
     made = SparseValue(state.indices, values, shape, layout=TRANSPOSED[state.layout]).as_tensor()
     return filled(made, (tensor, None))
@@ -337,7 +343,9 @@ def _of_compressed(name: str, function: Callable) -> None:
     ))  # fmt: skip
 
 
-for _name in ("t", "T.__get__", "transpose", "swapaxes", "swapdims"):
+for _name, _node in (("t", "TBackward0"), ("T.__get__", "PermuteBackward0")):
+    _of_compressed(_name, lambda self, _node=_node: transposed(self, _node))
+for _name in ("transpose", "swapaxes", "swapdims"):
     _of_compressed(_name, lambda self, dim0=0, dim1=1: self if (dim0 - dim1) % 2 == 0 else transposed(self))
 def _part(function: Callable, tensor: Tensor, *args: Any) -> Any:
     """A part of a compressed tensor: of a batch a matrix, or a batch again."""

@@ -7,8 +7,8 @@ from typing import Any
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.sparse import checking, masked
-from tapegrad.sparse.compressed import compressed_of, coordinates_of, dense_of_compressed
-from tapegrad.sparse.coordinates import dense_of, mask_of, sparse_dim_of, sparse_of
+from tapegrad.sparse.compressed import BY_BLOCKS, compressed_of, coordinates_of, dense_of_compressed
+from tapegrad.sparse.coordinates import dense_of, layout_name, mask_of, seen_as, sparse_dim_of, sparse_of
 from tapegrad.sparse.tensor import answers, is_coo, is_sparse, state_of
 
 BY_METHOD = {
@@ -23,9 +23,42 @@ def from_dense(name: str, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _to_layout(name: str, self: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
+    layout = BY_METHOD[name]
     if "bs" not in name:
         blocksize, dense_dim = None, blocksize if blocksize is not None else dense_dim
-    return _to_sparse(self, layout=BY_METHOD[name], blocksize=blocksize, dense_dim=dense_dim)
+    if layout is layouts.sparse_coo:
+        return _to_sparse(self, layout=layout, dense_dim=dense_dim)
+    blocks = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
+    node = f"ToSparse{name[-3:].title()}Backward0"
+    return _compressed(self, layout, blocks, dense_dim, f"dense_to_sparse_{name[-3:]}", node)
+
+
+def _compressed(
+    self: Tensor, layout: Any, blocksize: Any, dense_dim: int | None, called: str, node: str = "ToSparseBackward1"
+) -> Tensor:
+    """A tensor in a compressed layout; messages name what was ``called``."""
+    refuse_settings(self, layout, blocksize, dense_dim, called)
+    found = compressed_of(self, layout, blocksize, dense_dim or 0)
+    if found is not self:
+        state_of(found).values = seen_as(state_of(found).values, node)
+    return found
+
+
+def refuse_settings(self: Tensor, layout: Any, blocksize: Any, dense_dim: int | None, called: str) -> None:
+    """Refuse blocks and dense dimensions that don't fit a layout. Raises RuntimeError."""
+    blocked, kind = layout in BY_BLOCKS, f"Sparse{repr(layout)[-3:].title()}".replace("Coo", "")
+    if is_sparse(self):
+        called = "sparse_coo_to_sparse" if is_coo(self) else "sparse_compressed_to_sparse"
+    if blocked != (blocksize is not None):
+        raise RuntimeError(f"{called}: conversion from {layout_name(self)} to {kind} with{'out' * blocked} blocksize "
+                           "argument given is not supported")  # fmt: skip
+    if blocked and len(blocksize) != 2:
+        raise RuntimeError(f"{called}: blocksize needs to be a tuple of size 2, but got {len(blocksize)}")
+    if blocked and min(blocksize) <= 0:
+        raise RuntimeError(f"{called}: blocksize needs to be positive, but got {list(blocksize)}")
+    most = self.ndim if layout is layouts.sparse_coo else self.ndim - 2
+    if dense_dim is not None and not 0 <= dense_dim <= most and not is_sparse(self):
+        raise RuntimeError(f"{called}: dense_dim argument must be in [0,{most}] range, but {dense_dim} is given")
 
 
 @answers("to_sparse", "_to_sparse")
@@ -35,12 +68,20 @@ def _to_sparse(
     if isinstance(sparse_dim, layouts.layout):
         sparse_dim, layout = None, sparse_dim
     layout = layout or layouts.sparse_coo
+    if layout is layouts.strided:
+        return self.to_dense()
     if layout is not layouts.sparse_coo:
-        return compressed_of(self, layout, blocksize, dense_dim or 0)
+        return _compressed(self, layout, blocksize, dense_dim, "dense_to_sparse")
+    refuse_settings(self, layout, blocksize, dense_dim, "dense_to_sparse")
     if not is_sparse(self):
         return sparse_of(self, self.ndim - dense_dim if dense_dim is not None else sparse_dim)
     if not is_coo(self):
-        return coordinates_of(self)
+        if sparse_dim not in (None, 2):
+            raise RuntimeError(f"sparse_compressed_to_sparse: conversion from {layout_name(self)} to Sparse with "
+                               "sparse_dim argument !=2 is not supported")  # fmt: skip
+        found = coordinates_of(self)
+        state_of(found).values = seen_as(state_of(found).values, "ToSparseBackward1")
+        return found
     if sparse_dim not in (None, sparse_dim_of(state_of(self))):
         raise RuntimeError("to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() "
                            "is not supported")  # fmt: skip

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.execution.data.dtypes import int64
 from tapegrad._src.functions.construction import as_tensor
 from tapegrad._src.functions.creation import empty, zeros
 from tapegrad._src.functions.joining import stack
 from tapegrad._src.functions.sorting import nonzero, unique
-from tapegrad._src.tape.modes import switched
+from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
@@ -127,9 +128,15 @@ def sparse_coo_tensor(
     values = values.expand(1) if values.ndim == 0 and places.shape[1] == 1 else values
     shape = _sized(places, values, size, looks(check_invariants))
     values = values.detach() if requires_grad else values
-    values = ops.sparse_constructor(values) if values._spec.requires_grad or values._spec.dual else values
+    recorded = values._spec.requires_grad or values._spec.dual
+    values = ops.sparse_constructor(values) if recorded else counted_apart(values)
     result = made(places, values, shape, bool(is_coalesced))
     return result.requires_grad_() if requires_grad else result
+
+
+def counted_apart(values: Tensor) -> Tensor:
+    """The same memory with a version counter of its own, as the values of a sparse tensor have."""
+    return values if values._spec.level or thread.modes.level else values.data
 
 
 def _sized(places: Tensor, values: Tensor, size: Any, looking: bool) -> tuple[int, ...]:
@@ -206,12 +213,13 @@ def coalesced(tensor: Tensor) -> SparseTensor:
 def coo_of(tensor: Tensor, name: str) -> SparseValue:
     """The state of a tensor with coordinates. Raises RuntimeError: it has another layout."""
     if not is_coo(tensor):
-        kind = _named(tensor)
+        kind = layout_name(tensor)
         raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got {kind}")
     return state_of(tensor)
 
 
-def _named(tensor: Tensor) -> str:
+def layout_name(tensor: Tensor) -> str:
+    """The name that messages have for a tensor's layout."""
     layout = state_of(tensor).layout if is_sparse(tensor) else layouts.strided
     return {"strided": "Strided", "sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc",
             "sparse_bsr": "SparseBsr", "sparse_bsc": "SparseBsc"}[repr(layout).removeprefix("torch.")]  # fmt: skip
@@ -304,6 +312,7 @@ def sparse_of(tensor: Tensor, sparse_dim: int | None = None) -> Tensor:
         rows = tensor.detach().reshape(math.prod(lengths), -1) != 0
         places = nonzero(rows.any(1)).reshape(-1)
     values = ops.sparse_gather(tensor, places, ndim=dims)
+    values = values if sparse_dim is not None else renamed(values, "ToSparseBackward1")
     return made(indices_at(places, lengths), values, tensor.shape, coalesced=True)
 
 
@@ -318,6 +327,7 @@ def mask_of(self: Tensor, mask: Tensor) -> Tensor:
     if is_coo(self):
         self = dense_of(self)
     values = ops.sparse_gather(self, places_in(state), ndim=sparse_dim_of(state))
+    values = renamed(values, "SparseMaskBackward0")
     return made(state.indices[0], values, state.shape, state.coalesced)
 
 
@@ -405,6 +415,7 @@ def _permute(self: Tensor, *dims: Any) -> Tensor:
                            "Only transpositions within sparse and dense dimensions are supported.")  # fmt: skip
     indices = stack([state.indices[0][dim] for dim in order[:count]]) if count else state.indices[0]
     values = ops.sparse_transpose(state.values.permute(0, *[dim - count + 1 for dim in order[count:]]))
+    values = renamed(values, "PermuteBackward0")
     return made(indices, values, [state.shape[dim] for dim in order], state.coalesced and order == sorted(order))
 
 
@@ -414,7 +425,22 @@ def _unsqueeze(input: Tensor, dim: int) -> Tensor:
     dim = wrap_dim(dim, input.ndim + 1)
     shape = [*state.shape[:dim], 1, *state.shape[dim:]]
     if dim > count:
-        return made(state.indices[0], state.values.unsqueeze(dim - count + 1), shape, state.coalesced)
+        return made(state.indices[0], state.values.unsqueeze(dim - count + 1), shape)
     rows = list(state.indices[0].unbind(0))
     rows.insert(dim, zeros(_nnz(input), dtype=int64, device=input.device))
-    return made(stack(rows), state.values, shape, state.coalesced)
+    return made(stack(rows), seen_as(state.values, "UnsqueezeBackward0"), shape)
+
+
+def seen_as(values: Tensor, node: str) -> Tensor:
+    """The same values as those of another tensor, with a node of their own if they have a history."""
+    return renamed(ops.sparse_transpose(values), node) if values._spec.requires_grad else values
+
+
+@answers("movedim", "moveaxis")
+def _movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    pairs = [[one] if isinstance(one, int) else list(one) for one in (source, destination)]
+    moved, places = ([wrap_dim(dim, input.ndim) for dim in part] for part in pairs)
+    order = [dim for dim in range(input.ndim) if dim not in moved]
+    for place, dim in sorted(zip(places, moved, strict=True)):
+        order.insert(place, dim)
+    return _permute(input, order)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.execution.array_functions.host import to_host
+from tapegrad._src.execution.data.dtypes import INTEGRAL
 from tapegrad._src.functions.construction import as_tensor
 from tapegrad._src.functions.joining import cat as cat_dense
 from tapegrad._src.tensor.tensor import Tensor, value_of
@@ -67,7 +69,9 @@ def _padded(values: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 @answers("stack")
 def _stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    return _cat([tensor.unsqueeze(dim) for tensor in tensors], dim)
+    found = _cat([tensor.unsqueeze(dim) for tensor in tensors], dim)
+    renamed(state_of(found).values, "StackBackward0")
+    return found
 
 
 @answers("index_select")
@@ -106,25 +110,41 @@ def picked(input: Tensor, dim: int, index: int) -> Tensor:
         return made(state.indices[0], state.values.select(dim - count + 1, index), shape, state.coalesced)
     here = to_host(value_of(state.indices[0]))
     chosen = as_tensor(np.nonzero(here[dim] == index % state.shape[dim])[0], device=input.device)
-    values = ops.sparse_rows(state.values, chosen)
+    values = renamed(ops.sparse_rows(state.values, chosen), "SelectBackward0")
     if count == 1:
-        return values.sum(0)
+        return renamed(values.sum(0), "SelectBackward0")
     rest = [d for d in range(count) if d != dim]
     indices = as_tensor(here[rest], device=input.device).index_select(1, chosen)
-    return made(indices, values, shape, state.coalesced)
+    return made(indices, values, shape)
 
 
 @answers("__getitem__")
 def indexed(self: Tensor, place: Any) -> Tensor:
-    """The part of a tensor with these numbers as its first indices."""
-    result = self
-    for one in place if isinstance(place, tuple) else (place,):
-        if not isinstance(one, int) or isinstance(one, bool):
-            raise not_there("as_strided", (self,))
-        if not -result.shape[0] <= one < result.shape[0]:
-            raise IndexError(f"index {one} is out of bounds for dimension 0 with size {result.shape[0]}")
-        result = result[one] if not is_coo(result) else picked(result, 0, one)
+    """The part of a tensor that numbers, ``None``, ``...`` and ``:`` name."""
+    given = place if isinstance(place, tuple) else (place,)
+    count = sum(one is not None and one is not Ellipsis for one in given)
+    if count > self.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
+    result, dim = self, 0
+    for one in given:
+        if one is Ellipsis:
+            dim += self.ndim - count
+        elif one is None or (isinstance(one, slice) and one == slice(None)):
+            result, dim = result.unsqueeze(dim) if one is None else result, dim + 1
+        else:
+            result = _at(result, dim, one)
     return result
+
+
+def _at(tensor: Tensor, dim: int, index: Any) -> Tensor:
+    """The part with one number along a dimension; slices and arrays of numbers are not there."""
+    if isinstance(index, Tensor) and not index.ndim and index.dtype.category == INTEGRAL:
+        index = int(index)
+    if not isinstance(index, int) or isinstance(index, bool):
+        raise not_there("as_strided" if isinstance(index, slice) else "index.Tensor", (tensor,))
+    if not -tensor.shape[dim] <= index < tensor.shape[dim]:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {tensor.shape[dim]}")
+    return picked(tensor, dim, index) if is_coo(tensor) else tensor[index]
 
 
 @answers("unbind", "__iter__")
@@ -135,7 +155,10 @@ def taken_apart(input: Tensor, dim: int = 0) -> Any:
 
 @answers("narrow_copy")
 def _narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    return _index_select(input, dim, as_tensor(np.arange(start, start + length)))
+    found = _index_select(input, dim, as_tensor(np.arange(start, start + length)))
+    state_of(found).coalesced |= state_of(input).coalesced  # what stays is in the same order
+    renamed(state_of(found).values, "NarrowCopyBackward0")
+    return found
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: Any = None) -> Tensor:

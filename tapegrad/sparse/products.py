@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.execution.array_functions.host import to_host
 from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.matmul import addmm as dense_addmm
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops import sparse as ops
@@ -40,6 +41,11 @@ def product(left: Tensor, right: Tensor, name: str = "mm") -> Tensor:
                            if is_sparse(left) and not is_sparse(right) else
                            f"mat1 and mat2 shapes cannot be multiplied ({left.shape[0]}x{left.shape[1]} and "
                            f"{right.shape[0]}x{right.shape[1]})")  # fmt: skip
+    if left.dtype is not right.dtype:
+        names = left.dtype.scalar_name, right.dtype.scalar_name
+        both = is_sparse(left) and is_sparse(right)
+        said = "mat1 dtype {} does not match mat2 dtype {}" if both else "expected scalar type {} but found {}"
+        raise RuntimeError(said.format(*(names if is_sparse(left) else names[::-1])))
     if is_sparse(left) and is_sparse(right):
         return _of_sparse(left, right)
     if is_sparse(left):
@@ -88,7 +94,12 @@ def _bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @answers("mv")
 def _mv(input: Tensor, vec: Tensor) -> Tensor:
-    return product(input, vec.unsqueeze(1)).squeeze(1)
+    return renamed(product(input, vec.unsqueeze(1)).squeeze(1), "MvBackward0")
+
+
+@answers("addmv")
+def _addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    return input * beta + _mv(mat, vec) * alpha
 
 
 @answers("matmul", "__matmul__")
@@ -99,6 +110,10 @@ def _matmul(input: Tensor, other: Tensor) -> Tensor:
         return _bmm(input, other)
     if input.ndim == 1 and other.ndim == 2:
         return product(input.unsqueeze(0), other).squeeze(0)
+    if input.ndim > 2 and other.ndim == 2 and not is_sparse(input):
+        return product(input.flatten(0, -2), other).unflatten(0, input.shape[:-1])
+    if other.ndim > 2 and is_sparse(input):
+        raise RuntimeError("expand is unsupported for Sparse tensors")
     return product(input, other)
 
 
@@ -115,6 +130,8 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 @answers("addmm")
 def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    if input.dtype is not mat1.dtype:
+        raise RuntimeError(f"expected scalar type {mat1.dtype.scalar_name} but found {input.dtype.scalar_name}")
     found = product(mat1, mat2)
     added = found if alpha == 1 else found * alpha
     return added if beta == 0 else (input if beta == 1 else input * beta) + added
@@ -122,10 +139,11 @@ def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
 
 def _recorded(left: Tensor, right: Tensor) -> Tensor:
     """``product``, under the name that PyTorch's node has for ``torch.sparse``'s own functions."""
-    if is_sparse(left) and not is_sparse(right) and left.ndim == right.ndim == 2 and left.shape[1] == right.shape[0]:
+    fits = left.dtype is right.dtype and left.ndim == right.ndim == 2 and left.shape[1] == right.shape[0]
+    if fits and is_sparse(left) and not is_sparse(right):
         rows, columns, values = triplets(left)
         return ops.sparse_addmm(values, rows, columns, right, count=left.shape[0])
-    return product(left, right)
+    return product(left, right) if is_sparse(left) or is_sparse(right) else left.mm(right)
 
 
 REDUCTIONS = ("sum", "mean", "amax", "amin")
@@ -186,7 +204,8 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: An
     tensor([[3., 1.],
             [1., 3.]])
     """
-    return _addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    function = _addmm if is_sparse(mat1) or is_sparse(mat2) else dense_addmm
+    return function(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
@@ -197,7 +216,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
     """
     rows, columns, values = triplets(input)
     inner = ops.sparse_inner(mat1, rows, columns, mat2.t())
-    return with_values(input, values * beta + inner * alpha)
+    return with_values(input, renamed(values * beta + inner * alpha, "SparseSampledAddmmBackward0"))
 
 
 def dsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
@@ -222,7 +241,7 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     1
     """
     rows = state_of(coalesced(mat1)).indices[0][0].unique()
-    return made(rows.unsqueeze(0), product(mat1, mat2)[rows], (mat1.shape[0], mat2.shape[1]), coalesced=True)
+    return made(rows.unsqueeze(0), product(mat1, mat2)[rows], (mat1.shape[0], mat2.shape[1]))
 
 
 @answers("smm")

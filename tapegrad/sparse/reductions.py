@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.bindings.naming import renamed
+from tapegrad._src.execution.data.dtypes import FLOATING
 from tapegrad._src.functions.creation import full
 from tapegrad._src.functions.sorting import unique
 from tapegrad._src.tensor import layout as layouts
@@ -38,16 +40,24 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     count, ndim = sparse_dim_of(state), input.ndim
     if dim is None:
         return values.sum()
-    given = sorted({wrap_dim(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)})
+    wanted = [wrap_dim(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
+    for d in wanted:
+        if wanted.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    given = sorted(wanted)
     dense = [d - count + 1 for d in given if d >= count]
     values = values.sum(dense) if dense else values
     left = [d for d in range(count) if d not in given]
     shape = [state.shape[d] for d in range(ndim) if d not in given]
     if not left:
-        return values.sum(0)
+        return renamed(values.sum(0), "SparseSumBackward0")
     if len(left) == count:
-        return coalesced(made(state.indices[0], values, shape, state.coalesced))
-    return coalesced(made(state.indices[0][left], values, shape))
+        found = coalesced(made(state.indices[0], values, shape, state.coalesced))
+    else:
+        found = coalesced(made(state.indices[0][left], values, shape))
+    if state_of(found).values is not state.values:
+        renamed(state_of(found).values, "SparseSumBackward0")
+    return found
 
 
 def _sum_of_compressed(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
@@ -104,11 +114,14 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 def _soft(input: Tensor, dim: int, dtype: Any, how: str) -> Tensor:
     coo_of(input, how)
+    if (dtype or input.dtype).category < FLOATING:
+        raise NotImplementedError(f"\"{how}\" not implemented for '{(dtype or input.dtype).scalar_name}'")
     tensor = coalesced(input if dtype is None else input.to(dtype))
     state = state_of(tensor)
     dim, count = wrap_dim(dim, input.ndim), sparse_dim_of(state)
+    node = "SparseSoftmaxBackward0" if how == "softmax" else "SparseLogSoftmaxBackward0"
     if dim >= count:
-        return with_values(tensor, getattr(state.values, how)(dim - count + 1))
+        return with_values(tensor, renamed(getattr(state.values, how)(dim - count + 1), node))
     others = [d for d in range(count) if d != dim]
     places = places_of(state.indices[0][others], [state.shape[d] for d in others])
     kept, group = unique(places, return_inverse=True)
@@ -120,8 +133,8 @@ def _soft(input: Tensor, dim: int, dtype: Any, how: str) -> Tensor:
     powers = shifted.exp()
     totals = ops.sparse_coalesce(powers, group, count=number)
     if how == "softmax":
-        return with_values(tensor, powers / ops.sparse_rows(totals, group))
-    return with_values(tensor, shifted - ops.sparse_rows(totals.log(), group))
+        return with_values(tensor, renamed(powers / ops.sparse_rows(totals, group), node))
+    return with_values(tensor, renamed(shifted - ops.sparse_rows(totals.log(), group), node))
 
 
 answers("softmax")(lambda input, dim, dtype=None, **_: softmax(input, dim, dtype=dtype))

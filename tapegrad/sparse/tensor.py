@@ -22,7 +22,8 @@ from tapegrad._src.execution.data.opaque import Opaque
 from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.spec import Spec
-from tapegrad._src.tensor.tensor import Tensor, new_tensor, value_of
+from tapegrad._src.tensor.storage import Counter
+from tapegrad._src.tensor.tensor import Tensor, counter_of, new_tensor, storage_to_write, value_of
 
 
 class SparseValue(Opaque):
@@ -95,7 +96,7 @@ FROM_SPEC = frozenset(
     f"{name}.__get__" for name in """shape dtype device ndim is_cuda is_cpu is_xla is_mps is_meta is_quantized is_mkldnn
     is_nested is_xpu is_ipu is_vulkan is_maia is_mtia itemsize __dict__ names""".split()  # noqa: SIM905 - shorter
 ) | frozenset("""dim ndimension size numel nelement is_complex is_floating_point is_signed element_size __len__
-    get_device is_same_size __hash__ has_names is_conj is_neg __dir__""".split())  # noqa: SIM905 # fmt: skip
+    get_device is_same_size is_inference __hash__ has_names is_conj is_neg __dir__""".split())  # noqa: SIM905 # fmt: skip
 """The attributes that are the same of any tensor: its spec tells."""
 
 
@@ -167,6 +168,32 @@ def become(tensor: Tensor, value: SparseValue) -> Tensor:
         value = SparseValue(value.indices, values, value.shape, coalesced=value.coalesced, layout=value.layout)
         value.whole = tensor.grad
     tensor._value, tensor._spec = value, value.spec
+    return tensor
+
+
+def written(tensor: Tensor, value: SparseValue, in_memory: bool = False) -> Tensor:
+    """Write another value over a sparse tensor's: the write counts for all who share its version counter.
+
+    Args:
+        tensor: the tensor.
+        value: what it is afterwards.
+        in_memory: whether the numbers are written where its values lie, so that who shares them sees it; they are put
+            in place of those otherwise.
+    """
+    before, values = tensor._value.values, value.values
+    recorded = before._spec.requires_grad or values._spec.requires_grad
+    if before._spec.level:
+        return become(tensor, value)
+    there = all(one is two for one, two in zip(tensor._value.indices, value.indices, strict=True))
+    if in_memory and there and not recorded:
+        with switched(grad=False):
+            before.copy_(values)
+        return tensor
+    counter = Counter(before._version) if recorded else counter_of(before)
+    become(tensor, value)
+    counter.bump()
+    tensor._value.values._counter = counter
+    storage_to_write(tensor._value.values)
     return tensor
 
 
