@@ -9,6 +9,7 @@ of what was computed, too.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
@@ -17,7 +18,9 @@ from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.data.dtypes import bool as bool_dtype
 from tapegrad._src.functions.selection import where
 from tapegrad._src.tape.modes import watching
+from tapegrad._src.tensor.layout import strided
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 
 __all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
 
@@ -80,16 +83,20 @@ class MaskedTensor(Tensor):
 
 def _check(data: Any, mask: Any) -> None:
     for name, one in (("data", data), ("mask", mask)):
-        if not isinstance(one, Tensor):
+        if not isinstance(one, Tensor) or isinstance(one, MaskedTensor):
             raise TypeError(f"{name} must be a Tensor")
-        if isinstance(one, MaskedTensor):
-            raise TypeError(f"{name} must be a regular tensor")
+        if one.layout is not strided:
+            raise NotImplementedError("masked tensors of sparse tensors are not in tapegrad (yet): x.to_dense() is one "
+                                      "of all elements")  # fmt: skip
     if data.dim() != mask.dim():
         raise ValueError("data.dim() must equal mask.dim()")
     if data.size() != mask.size():
         raise ValueError("data.size() must equal mask.size()")
     if mask.dtype is not bool_dtype:
         raise TypeError("mask must have dtype bool.")
+    if data.requires_grad:
+        warn("It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, you can "
+             "use data.detach().clone()")  # fmt: skip
 
 
 def wrapped(data: Tensor, mask: Tensor) -> MaskedTensor:
@@ -165,6 +172,37 @@ class _Elements:
         return op(*args, **settings)
 
 
+SAME_PLACES = ("to", "type", "int", "long", "short", "char", "byte")
+"""Functions whose results have their elements where their first argument has them, with its mask."""
+
+TRANSPOSES = [getattr(Tensor, name).fget for name in ("T", "mT", "H", "mH")]
+
+NO_FUNCTION = "no implementation found for '{}' on types that implement __torch_function__: [MaskedTensor]"
+
+
+def rebuilt(data: Tensor, mask: Tensor, requires_grad: bool) -> MaskedTensor:
+    """The masked tensor that was pickled as these parts."""
+    return MaskedTensor(data, mask, requires_grad)
+
+
+def copied(tensor: MaskedTensor, memo: dict) -> MaskedTensor:
+    """A copy of a leaf that shares nothing with it."""
+    if id(tensor) not in memo:
+        parts = deepcopy(tensor.get_data().detach(), memo), deepcopy(tensor._masked_mask, memo)
+        memo[id(tensor)] = MaskedTensor(*parts, tensor.requires_grad)
+    return memo[id(tensor)]
+
+
+def differentiated(func: Any, outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    """The gradients of ``torch.autograd.grad``, those of masked tensors with their masks."""
+    wanted = (inputs,) if isinstance(inputs, Tensor) else inputs
+    found = func(outputs, inputs, *args, **kwargs)
+    return tuple(
+        wrapped(grad, one._masked_mask) if isinstance(one, MaskedTensor) and type(grad) is Tensor else grad
+        for one, grad in zip(wanted, found, strict=True)
+    )
+
+
 def applied(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
     """A function of masked tensors.
     Raises TypeError: there is none. ValueError: masks that differ.
@@ -173,10 +211,23 @@ def applied(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
         if name == "__get__":
             return gotten(func, args)
         if name == "grad":  # torch.autograd.grad, whose roots are data for the tape
-            return func(*args, **kwargs)
+            return differentiated(func, *args, **kwargs)
+        if name in ("tolist", "numpy", "__array__"):
+            said = "tolist() is not supported for tensor subclasses, got MaskedTensor"
+            raise RuntimeError(f".{said if name == 'tolist' else 'numpy() is not supported for tensor subclasses.'}")
+        if name in SAME_PLACES:
+            return wrapped(func(*args, **kwargs), args[0]._masked_mask)
+        if name == "__getitem__":
+            return wrapped(func(*args), func(args[0]._masked_mask, *args[1:]))
+        if name == "__reduce_ex__":
+            return rebuilt, (args[0].get_data().detach(), args[0]._masked_mask, args[0].requires_grad)
+        if name == "__deepcopy__":
+            return copied(*args)
+        if name == "__setitem__":
+            raise TypeError(NO_FUNCTION.format(name))
         if name == "detach":
             return wrapped(func(*args).clone(), args[0]._masked_mask)
-        if name == "cat":
+        if name in ("cat", "stack"):
             return wrapped(func(*args, **kwargs), func([one._masked_mask for one in args[0]], *args[1:], **kwargs))
         if name == "where":
             return wrapped(func(*args), where(args[0], *masks_of(args)))
@@ -187,8 +238,12 @@ def applied(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
 
 def gotten(func: Any, args: tuple) -> Any:
     """An attribute: tensors among them are masked."""
-    found = func(*args)
-    return wrapped(found, args[0]._masked_mask) if type(found) is Tensor and found.shape == args[0].shape else found
+    found, mask = func(*args), args[0]._masked_mask
+    if type(found) is not Tensor:
+        return found
+    if getattr(func.__self__, "fget", None) in TRANSPOSES:
+        return wrapped(found, func(mask))
+    return wrapped(found, mask) if found.shape == args[0].shape else found
 
 
 def computed(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
@@ -205,8 +260,7 @@ def computed(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
         below = func(masks[0], *args[1:], **kwargs)
         return wrapped(result, below) if isinstance(below, Tensor) else tuple(map(wrapped, result, below))
     if not seen.alone or tensors[0] is not result:
-        sentence = "no implementation found for '{}' on types that implement __torch_function__: [MaskedTensor]"
-        raise TypeError(sentence.format(name))
+        raise TypeError(NO_FUNCTION.format(name))
     return wrapped(result, masks[0].expand(result.shape))
 
 

@@ -1,6 +1,8 @@
 """``torch.masked.MaskedTensor`` beside PyTorch's: what it shows, computes and refuses, and its gradients."""
 
+import copy
 import importlib
+import pickle
 
 import numpy as np
 import pytest
@@ -55,6 +57,17 @@ PROGRAMS = {
     "a comparison": lambda g: g.x > 0.5,
     "integers": lambda g: g.mk.masked_tensor(g.m.arange(6).reshape(2, 3), g.mask),
     "a number alone": lambda g: g.x.sum().item(),
+    "integers of floats": lambda g: (g.x.detach() * 9).int(),
+    "half of floats": lambda g: g.x.half(),
+    "a column": lambda g: g.x.detach()[:, 1:],
+    "an element": lambda g: g.x.detach()[0, 1],
+    "chosen rows": lambda g: g.x.detach()[[1, 0, 1]],
+    "chosen elements": lambda g: g.x.detach()[g.mask],
+    "on top of one another": lambda g: g.m.stack([g.x, g.part], 1),
+    "a square, transposed": lambda g: g.part.detach()[:, :2].mT,
+    "pickled": lambda g: pickle.loads(pickle.dumps(g.x)),
+    "copied": lambda g: copy.deepcopy(g.x),
+    "asked for": lambda g: g.m.autograd.grad((g.x * g.x).sum(), g.x)[0],
 }  # fmt: skip
 
 
@@ -95,6 +108,9 @@ REFUSED = {
     "a mask of integers": lambda g: g.mk.masked_tensor(g.y, g.mask.int()),
     "data that is no tensor": lambda g: g.mk.masked_tensor([1], g.mask),
     "a mask that is no tensor": lambda g: g.mk.masked_tensor(g.y, [1]),
+    "a masked tensor of one": lambda g: g.mk.masked_tensor(g.x, g.mask),
+    "a list": lambda g: g.x.tolist(),
+    "an array": lambda g: g.x.detach().numpy(),
 }
 
 
@@ -102,7 +118,7 @@ REFUSED = {
 def test_refusals(name):
     found = []
     for m in (torch, tapegrad):
-        with pytest.raises((TypeError, ValueError)) as caught:
+        with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
             REFUSED[name](Given(m))
         found.append((type(caught.value), str(caught.value)))
     assert found[1] == found[0]
@@ -110,6 +126,23 @@ def test_refusals(name):
 
 def test_what_is_not_supported_is_refused():
     for m in (torch, tapegrad):
-        for call in (lambda g: g.m.sort(g.x), lambda g: g.m.matmul(g.x, g.x.t()), lambda g: g.x.max()):
+        for call in (lambda g: g.m.sort(g.x), lambda g: g.m.matmul(g.x, g.x.t()), lambda g: g.x.max(),
+                     lambda g: g.x.detach().__setitem__(0, 1.0)):  # fmt: skip
             with pytest.raises((TypeError, ValueError)):
                 call(Given(m))
+
+
+def test_what_is_not_recommended_warns():
+    for m in (torch, tapegrad):
+        given = Given(m)
+        for make in (given.mk.masked_tensor, given.mk.as_masked_tensor):
+            with pytest.warns(UserWarning, match="It is not recommended to create a MaskedTensor"):
+                make(given.y, given.mask)
+
+
+def test_copies_of_leaves_are_leaves():
+    for m in (torch, tapegrad):
+        given = Given(m)
+        made = copy.deepcopy(given.x)
+        made.sum().backward()
+        assert made.is_leaf and made.requires_grad and made.grad is not None and given.x.grad is None
