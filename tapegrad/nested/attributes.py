@@ -163,7 +163,7 @@ def _retain_grad(self: Tensor) -> None:
 @answers("register_hook", of=BOTH)
 def _register_hook(self: Tensor, hook: Callable) -> Any:
     def on_values(grad: Tensor) -> Tensor | None:
-        returned = hook(with_values(self, grad))
+        returned = hook(with_values(self, _row_major(grad)))
         return state_of(returned).values if is_nested(returned) else returned
 
     return state_of(self).values.register_hook(on_values)
@@ -185,13 +185,31 @@ def _all_differentiated(tensors: Any) -> Any:
     return tuple(map(_differentiated, tensors))
 
 
+def _seeds(outputs: Any, seeds: Any) -> Any:
+    """The seeds of a backward pass, as those of values. Raises RuntimeError: one has not the shape of its output."""
+    pairs = [(one,) if isinstance(one, Tensor) else one or () for one in (outputs, seeds)]
+    for number, (output, seed) in enumerate(zip(*pairs, strict=False)):
+        fits = not isinstance(seed, Tensor) or (is_nested(seed) == is_nested(output) and (
+            not is_jagged(output) or tuple(seed.shape) == tuple(output.shape)
+        ))  # fmt: skip
+        if not fits:
+            raise RuntimeError(f"Mismatch in shape: grad_output[{number}] has a shape of {seed.shape} and "
+                               f"output[{number}] has a shape of {output.shape}.")  # fmt: skip
+    return _all_differentiated(seeds)
+
+
+def _row_major(grad: Tensor) -> Tensor:
+    """A gradient of values in memory of its own: that of a sum is one number, shown everywhere."""
+    return grad.contiguous() if 0 in grad.stride() else grad
+
+
 @answers("grad", of=BOTH)
 def _autograd_grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
     wanted = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    kwargs["grad_outputs"] = _all_differentiated(args[0] if args else kwargs.get("grad_outputs"))
+    kwargs["grad_outputs"] = _seeds(outputs, args[0] if args else kwargs.get("grad_outputs"))
     found = grad_of(_all_differentiated(outputs), _all_differentiated(wanted), *args[1:], **kwargs)
     return tuple(
-        with_values(one, grad) if is_nested(one) and grad is not None else grad
+        with_values(one, _row_major(grad)) if is_nested(one) and grad is not None else grad
         for one, grad in zip(wanted, found, strict=True)
     )
 
@@ -200,8 +218,8 @@ def _autograd_grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
 def _backward(tensors: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
     if kwargs.get("inputs") is not None:
         kwargs["inputs"] = _all_differentiated(kwargs["inputs"])
-    seeds = kwargs.pop("grad_tensors", gradient)
-    backward_of(_all_differentiated(tensors), _all_differentiated(seeds), *args, **kwargs)
+    seeds = _seeds(tensors, kwargs.pop("grad_tensors", gradient))
+    backward_of(_all_differentiated(tensors), seeds, *args, **kwargs)
 
 
 @answers("detach_", of=BOTH)

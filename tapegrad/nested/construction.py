@@ -169,6 +169,7 @@ def nested_tensor_from_jagged(
 
     Raises:
         RuntimeError: neither offsets nor lengths.
+        TypeError: a part that is no tensor.
         ValueError: ``jagged_dim`` is less than 1.
         AssertionError: parts that do not go together.
 
@@ -180,6 +181,10 @@ def nested_tensor_from_jagged(
         if lengths is None:
             raise RuntimeError("nested_tensor_from_jagged(): At least one of offsets or lengths is required.")
         offsets, lengths = _begun(lengths), None
+    for place, name, part in ((1, "input", values), (2, "offsets", offsets), (4, "lengths", lengths)):
+        if not isinstance(part, Tensor) and part is not None:
+            raise TypeError(f"_nested_view_from_jagged(): argument '{name}' (position {place}) must be Tensor, not "
+                            f"{type(part).__name__}")  # fmt: skip
     ragged = 1 if jagged_dim is None else jagged_dim
     if ragged < 1:
         raise ValueError(f"Expected jagged_dim >=1, but got {jagged_dim}.")

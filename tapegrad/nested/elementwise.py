@@ -8,7 +8,7 @@ from tapegrad._src.bindings.declaration.dunders import AUGMENTED
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.lengths import RaggedLength
 from tapegrad.nested.overloads import overload, unsupported, words
-from tapegrad.nested.padding import unpadded
+from tapegrad.nested.padding import longest, unpadded
 from tapegrad.nested.tensor import FALLBACKS, Jagged, answers, is_jagged, state_of, tensors_in, with_values
 
 ELEMENTWISE: set[str] = set()
@@ -137,6 +137,8 @@ def over_entries(name: str, dense: Tensor, state: Jagged, tensors: list[Tensor])
     if state.lengths is not None:  # PyTorch spreads it over what has no gaps
         without = Jagged(state.values, state.offsets, None, state.ragged)
         raise _mismatch(name, *[tuple((state if is_jagged(one) else without).outer) for one in tensors])
+    if dense.shape[state.ragged] != 1:  # it must be as long as the longest entry
+        dense = dense.expand(*[longest(state) if d == state.ragged else one for d, one in enumerate(dense.shape)])
     return unpadded(dense, state)
 
 
@@ -194,3 +196,8 @@ def _new(func: Any, input: Tensor, *size: Any, **kwargs: Any) -> Tensor:
     if not isinstance(given, (tuple, list)) or len(given):
         raise RuntimeError("new_empty() not supported for NJT with shape != ()")
     return func(state_of(input).values, *size, **kwargs)
+
+
+@answers("new_tensor")
+def _new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
+    return state_of(self).values.new_tensor(data, **kwargs)
