@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from tapegrad._src.functions.joining import stack
 from tapegrad._src.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 from tapegrad.autograd.function import Function
+from tapegrad.autograd.function_levels import checked_returns
 
 
 class OperatorCall:
@@ -122,7 +123,7 @@ def _mapped(
 ) -> tuple[Any, Any]:
     """The output of an operator under ``vmap``, and which of its dimensions have the examples."""
     if op._vmap is not None:
-        return op._vmap(info, in_dims, *args, **keywords)
+        return checked_returns(op._vmap(info, in_dims, *args, **keywords))
     each = [
         op(*(_example(arg, dim, at) for arg, dim in zip(args, in_dims, strict=True)), **keywords)
         for at in range(info.batch_size)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tapegrad._src.bindings.dispatching import is_wrapper
@@ -90,6 +91,8 @@ def infer_schema(
         kind = _schema_type(hints[name])
         if kind is None:
             refuse(f"Parameter {name} has unsupported type {hints[name]}. The valid types are: {list(_BASES)}.")
+        if not kind.startswith("Tensor") and mutates_args != "unknown" and name in mutates_args:
+            refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
         if kind.startswith("Tensor") and (mutates_args == "unknown" or name in mutates_args):
             kind = kind.replace("Tensor", f"Tensor(a{index}!)", 1)
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
@@ -160,6 +163,24 @@ class CustomOpDef(RegisteredOperator):
             return fn
 
         return register if fn is None else register(fn)
+
+    @contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """A block in which what ``register_kernel`` has registered for a type of devices does not count, or does.
+
+        Args:
+            device_type: the type of devices.
+            enabled: whether the kernel counts; the operator's first function computes if not.
+        """
+        key = BACKENDS.get(device_type, device_type.upper())
+        before = self._kernels.get(key)
+        if not enabled and before is not None:
+            self._kernels[key] = self._init_fn
+        try:
+            yield
+        finally:
+            if before is not None:
+                self._kernels[key] = before
 
     def register_fake(self, fn: Callable, /) -> Callable:
         """Register what gives the results' shapes and dtypes, for tensors on ``meta``; a decorator."""

@@ -298,7 +298,10 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     if qualname.count("::") != 1:
-        raise ValueError(f"Expected `qualname` to be of the form `namespace::name`, got {qualname!r}")
+        raise ValueError(
+            f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to the '
+            "torch.library APIs must consist of a namespace and a name, e.g. aten::sin"
+        )
     if not re.fullmatch(r"\(.*\) -> .*", schema, re.DOTALL):
         raise ValueError(
             f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '

@@ -152,7 +152,7 @@ class RegisteredOperator:
         """The output of the kernel for these arguments; what it writes to counts a write more."""
         function = self._function_for(tensors_of([*args, *kwargs.values()]))
         given, named = self._in_words(args, kwargs)
-        output = function(*given, **named)
+        output = returned(self._schema, function(*given, **named))
         for place in self.written:
             one = kwargs.get(place) if isinstance(place, str) else args[place] if place < len(args) else None
             for tensor in tensors_of([one]):
@@ -352,9 +352,45 @@ def checked(schema: Schema, place: int, argument: Argument, given: Any) -> Any:
     )  # fmt: skip
     raise RuntimeError(
         f"{schema.name}() Expected a value of type '{told}' for argument '{argument.name}' but instead found type "
-        f"'{type(given).__name__}'.\nPosition: {place}\nValue: {given}\nDeclaration: {schema}\nCast error details: "
+        f"'{type(given).__name__}'.\nPosition: {place}\nValue: {given!r}\nDeclaration: {schema}\nCast error details: "
         f"{why}"
     )
+
+
+def returned(schema: Schema, output: Any) -> Any:
+    """The results of a schema, of what a kernel gave.
+
+    Raises:
+        RuntimeError, TypeError: it is of another kind. PyTorch's messages.
+    """
+    kinds = [one.type for one in schema.returns]
+    if not kinds and output is not None:
+        raise RuntimeError(f"Expected PythonKernelHolder for {schema.name} to return None but it returned something "
+                           "else instead.")  # fmt: skip
+    if len(kinds) < 2:
+        return as_result(kinds[0], output) if kinds else None
+    given = output[0] if isinstance(output, (tuple, list)) and len(output) == 1 else output
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"Object of type '{type(given).__name__}' is not an instance of 'sequence'")
+    if len(given) != len(kinds):
+        raise RuntimeError(f"{schema.name}: expected {len(kinds)} results, as its schema says, but got {len(given)}")
+    return tuple(map(as_result, kinds, given))
+
+
+def as_result(kind: str, value: Any) -> Any:
+    """One result of a kernel, if it is of its type. Raises RuntimeError: it is not."""
+    if kind == "Tensor" and not isinstance(value, Tensor) and value is not None:
+        raise RuntimeError(f"Unable to cast {value} to Tensor")
+    of_several = kind == "Tensor[]"
+    wrong = not isinstance(value, (list, tuple)) or not all(isinstance(one, Tensor) for one in value)
+    if (of_several and wrong) or (kind in ("int", "SymInt") and isinstance(value, float)):
+        raise RuntimeError(
+            f"Unable to cast Python instance of type {type(value)} to C++ type '?' (#define "
+            "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
+        )
+    if kind == "float" and type(value) is int:
+        return float(value)
+    return list(value) if of_several else value
 
 
 def is_of_type(kind: str, given: Any) -> bool:

@@ -4,18 +4,21 @@ To users it is ``torch.ops``, where ``aten`` names operators as PyTorch does; se
 register are there, too.
 """
 
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from tapegrad._src.absent import absent
-from tapegrad.ops.overloads import NAMESPACES, aten, prim
+from tapegrad.ops.overloads import NAMESPACES, aten, namespace, prim
 
 __all__ = ["aten", "load_library", "prim"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in NAMESPACES:
+    if name in NAMESPACES:
+        return NAMESPACES[name]
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:  # a module that isn't imported yet
         return absent(__name__, name)
-    return NAMESPACES[name]
+    return namespace(name)
 
 
 def load_library(path: str) -> NoReturn:

@@ -11,6 +11,7 @@ from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.libraries import OperatorOrName, found_operator
 from tapegrad.autograd.registered_ops import RegisteredOperator, tensors_of
 from tapegrad.compiler.step import compile
+from tapegrad.ops.overloads import OpOverload, OpOverloadPacket
 from tapegrad.testing.comparison import assert_close
 
 
@@ -50,7 +51,7 @@ def opcheck(
     names = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
     if not {*names} <= CHECKS.keys():
         raise ValueError(f"opcheck(op, ...): expected test_utils to be subset of {tuple(CHECKS)} but got {names}")
-    found = found_operator(op)
+    found = checked_operator(op)
     results: dict[str, Any] = {}
     for name in names:
         try:
@@ -62,6 +63,20 @@ def opcheck(
                 raise OpCheckError(told) from error
             results[name] = error
     return results
+
+
+def checked_operator(op: OperatorOrName) -> Any:
+    """An operator that a program has registered, or one of PyTorch's.
+
+    Raises:
+        RuntimeError: a name of one of PyTorch's that has overloads.
+    """
+    if isinstance(op, OpOverload) and op.namespace == "aten":
+        return op
+    if isinstance(op, OpOverloadPacket) and op._qualified_op_name.startswith("aten::"):
+        raise RuntimeError(f"opcheck can only test operators without overloads. Got the following overloads for "
+                           f"{op._qualified_op_name}: {op.overloads()}")  # fmt: skip
+    return found_operator(op)
 
 
 def tree_map(function: Callable[[Any], Any], given: Any) -> Any:
@@ -105,7 +120,8 @@ def _autograd(op: RegisteredOperator, args: tuple, kwargs: dict[str, Any], close
     wanted = any(one.requires_grad for one in tensors_of([*mine, *named.values()]))
     outputs = tensors_of([op(*mine, **named)])
     floating = [one for one in outputs if one.is_floating_point()]
-    if wanted and op._backward is not None and floating and not any(one.requires_grad for one in floating):
+    has_backward = getattr(op, "_backward", None) is not None
+    if wanted and has_backward and floating and not any(one.requires_grad for one in floating):
         raise AssertionError("the operator has a backward, and no result requires grad")
 
 
@@ -128,7 +144,7 @@ def _compiled(op: RegisteredOperator, args: tuple, kwargs: dict[str, Any], close
         outputs = tensors_of([op(*args, **kwargs)])
         leaves = [one for one in tensors_of([*args, *kwargs.values()]) if one.requires_grad]
         sums = [one.sum() for one in outputs if one.requires_grad]
-        if not (sums and leaves and op._backward is not None):
+        if not (sums and leaves and getattr(op, "_backward", None) is not None):
             return [one.detach() for one in outputs], []
         found = grad(sums, leaves, allow_unused=True)
         return [one.detach() for one in outputs], [one for one in found if one is not None]

@@ -346,9 +346,69 @@ def seen_by_modes(lib):
     return mode.seen
 
 
+def results_of_another_kind(lib):
+    def one(annotation, kernel):
+        one.count += 1
+        kernel.__annotations__ = {"x": lib.Tensor, "return": annotation}
+        op = lib.library.custom_op(f"w::kind{one.count}", kernel, mutates_args=())
+        return attempt(lambda: op(lib.ones(2)))
+
+    one.count = 0
+    Tensor = lib.Tensor
+    return (
+        one(Tensor, lambda x: 3), one(Tensor, lambda x: [3]), one(tuple[Tensor, Tensor], lambda x: x * 2),
+        one(list[Tensor], lambda x: 3), one(None, lambda x: x * 2), one(int, lambda x: 3.5), one(float, lambda x: 3),
+        one(list[Tensor], lambda x: (x * 1,)), one(tuple[Tensor, int], lambda x: [x * 2, 2]),
+        one(Tensor, lambda x: None),
+    )  # fmt: skip
+
+
+def kernels_of_another_kind(lib):
+    made, ops = library(lib, "kernels")
+    for name, returns in (("one", "Tensor"), ("two", "(Tensor, Tensor)"), ("none", "()")):
+        made.define(f"{name}(Tensor x) -> {returns}")
+        made.impl(name, lambda x: 3, "CPU")
+    x = lib.ones(2)
+    return [attempt(lambda: getattr(ops, name)(x)) for name in ("one", "two", "none")]  # noqa: B023 - called at once
+
+
+def kernels_that_are_off(lib):
+    op = lib.library.custom_op("w::off", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    op.register_kernel("cpu", lambda x: x * 3)
+    with op.set_kernel_enabled("cpu", False):
+        inside = op(lib.ones(1))
+    return inside, op(lib.ones(1))
+
+
+def names_that_are_not_there(lib):
+    ops = lib.ops
+    return (
+        hasattr(ops, "no_such_library"), hasattr(ops.no_such_library, "op"), attempt(lambda: ops.no_such_library.op),
+        attempt(lambda: lib.library.define("nameless", "(Tensor x) -> Tensor")),
+    )  # fmt: skip
+
+
+def declared_wrongly(lib):
+    def written(x: lib.Tensor, n: int) -> lib.Tensor: ...
+
+    op = registered(lib)
+    mapped = lib.library.custom_op("w::mapped", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    mapped.register_vmap(lambda info, in_dims, x: x)
+    return (
+        attempt(lambda: lib.library.infer_schema(written, mutates_args=("n",))),
+        attempt(lambda: op(lib.ones(2), "a")), attempt(lambda: lib.vmap(mapped)(lib.ones(2, 2))),
+    )  # fmt: skip
+
+
+def checks_of_pytorchs_own(lib):
+    check, aten = lib.library.opcheck, lib.ops.aten
+    return check(aten.sin.default, (lib.ones(2),)), attempt(lambda: check(aten.sin, (lib.ones(2),)))[:2]
+
+
 @pytest.mark.parametrize("program", [
     defined, wrong_calls, kinds_of_kernels, functions_of_the_module, goes_away, autocasts, counts_writes, sees_arrays,
-    checked, seen_by_modes,
+    checked, seen_by_modes, results_of_another_kind, kernels_of_another_kind, kernels_that_are_off,
+    names_that_are_not_there, declared_wrongly, checks_of_pytorchs_own,
 ], ids=lambda program: program.__name__)  # fmt: skip
 @pytest.mark.once("PyTorch registers a name once")
 def test_libraries(program):
