@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tapegrad._src.execution.data.dtypes import dtype as dtype_class
 from tapegrad._src.execution.data.dtypes import finfo, float32, int64
 from tapegrad._src.execution.data.dtypes import int32 as int32_dtype
 from tapegrad._src.functions.construction import tensor
@@ -20,7 +19,6 @@ from tapegrad.ao.quantization.schemes import (
     PER_CHANNEL,
     PER_TENSOR,
     SYMMETRIC,
-    QuantizedDtype,
     bounds_of,
     per_channel_affine,
     per_channel_affine_float_qparams,
@@ -64,6 +62,13 @@ class PartialWrapper:
         made = PartialWrapper(self.p)
         made.callable_args = {**self.callable_args, **kwargs}
         return made
+
+
+OBSERVED = (
+    "torch.qint8", "torch.quint8", "torch.quint4x2", "torch.qint32", "torch.int8", "torch.uint8", "torch.int16",
+    "torch.int32", "torch.float8_e5m2", "torch.float8_e4m3fn", "torch.uint16",
+)  # fmt: skip
+"""The dtypes that integers would have, by the texts of these."""
 
 
 class ObserverBase(Module):
@@ -132,8 +137,8 @@ class UniformQuantizationObserverBase(ObserverBase):
                 "Default Observer only works for per_tensor_affine, per_tensor_symmetric, per_channel_affine, "
                 "per_channel_symmetric and per_channel_float_qparams quantization scheme"
             )
-        if not isinstance(dtype, (QuantizedDtype, dtype_class)):
-            raise AssertionError("Default Observer only works for quantized and integral data types")
+        if repr(dtype) not in OBSERVED:
+            raise AssertionError(f"Default Observer only works for ({', '.join(OBSERVED)}) data type")
         self.has_customized_qrange = quant_min is not None and quant_max is not None
         self.quant_min, self.quant_max = self._bounds(quant_min, quant_max)
 
@@ -154,8 +159,8 @@ class UniformQuantizationObserverBase(ObserverBase):
         """The scale and the zero point that represent all between the extrema, and 0 exactly."""
         if not is_observed(self.min_val, self.max_val):
             return tensor([1.0], device=self.min_val.device), tensor([0], device=self.min_val.device)
-        scale, zero_point = self._chosen()
-        return (scale, zero_point) if scale.ndim else (scale.reshape(1), zero_point.reshape(1))
+        scale, zero_point = (one if one.ndim else one.reshape(1) for one in self._chosen())
+        return scale, zero_point
 
     def _chosen(self) -> tuple[Tensor, Tensor]:
         low, high = minimum(self.min_val, zeros_like(self.min_val)), maximum(self.max_val, zeros_like(self.max_val))

@@ -193,3 +193,25 @@ def test_fused(rows, symmetric):
         assert found[0][0] == found[1][0]
         for theirs, ours in zip(found[0][1], found[1][1], strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_zero_points_have_the_shape_of_scales():
+    found = []
+    for m in (torch, tapegrad):
+        q, x = ao(m), m.tensor([-1.0, 2.0])
+        for scheme in (m.per_tensor_affine, m.per_tensor_symmetric):
+            for kind in (m.qint8, m.quint8):
+                observer = q.MinMaxObserver(dtype=kind, qscheme=scheme)
+                observer(x)
+                found.append([one.shape for one in observer.calculate_qparams()])
+    assert found[len(found) // 2 :] == found[: len(found) // 2]
+
+
+def test_dtypes_that_are_no_integers_are_refused():
+    said = []
+    for m in (torch, tapegrad):
+        for kind in (m.float32, m.int64, m.bool):
+            with pytest.raises(AssertionError) as caught:
+                ao(m).MinMaxObserver(dtype=kind)
+            said.append(str(caught.value))
+    assert len(set(said)) == 1
