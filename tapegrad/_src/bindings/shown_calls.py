@@ -12,10 +12,10 @@ from typing import Any
 
 from tapegrad._src.bindings.declaration.dunders import AUGMENTED
 from tapegrad._src.bindings.declaration.registry import function_shower
-from tapegrad._src.bindings.dispatching import is_shown, say, sees_functions, show
+from tapegrad._src.bindings.dispatching import is_shown, is_wrapper, say, sees_functions, show
 from tapegrad._src.bindings.schema_calls import makes, overload_for
 from tapegrad._src.tape.modes import thread
-from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.tensor import Tensor, counter_of
 from tapegrad.ops.overloads import identity
 from tapegrad.ops.schemas import out_of
 
@@ -122,6 +122,12 @@ def lifted(raw: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     return made.requires_grad_() if wants else made
 
 
+def refuse_leaf(tensor: Tensor) -> None:
+    """Refuse a write to a tensor that wraps others, in grad mode. Raises RuntimeError: it is a leaf with a gradient."""
+    if thread.modes.grad and tensor._spec.requires_grad and tensor._edge is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
 def _shown(name: str, whole: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     into, wants = kwargs.pop("out", None), kwargs.pop("requires_grad", False)
     matched = overload_for(name, args, kwargs, made=makes(name) == "options" and into is None)
@@ -133,8 +139,13 @@ def _shown(name: str, whole: Callable, args: tuple, kwargs: dict[str, Any]) -> A
     given, named = schema.shown(bound)
     overload = schema.overload_name or "default"
     if into is None:
-        result = show(identity("aten", name, overload), given, named, whole)
         writes = schema.arguments and schema.arguments[0].alias_info is not None and schema.is_mutable
+        wraps = writes and is_wrapper(args[0])
+        if wraps:
+            refuse_leaf(args[0])
+        result = show(identity("aten", name, overload), given, named, whole)
+        if wraps:  # its class has written to what it wraps
+            counter_of(args[0]).bump()
         result = args[0] if writes else result
         return result.requires_grad_() if wants else result
     overload, names = out_of(name, overload)

@@ -13,9 +13,9 @@ from tapegrad._src.execution.data.devices import device as device_of
 from tapegrad._src.execution.data.devices import get_default_device
 from tapegrad._src.execution.data.dtypes import FLOATING, get_default_dtype
 from tapegrad._src.execution.data.dtypes import dtype as dtype_of
-from tapegrad._src.tensor.geometry import contiguous_strides
+from tapegrad._src.tensor.geometry import contiguous_strides, overlaps_itself
 from tapegrad._src.tensor.spec import Spec, named_strides
-from tapegrad._src.tensor.tensor import Tensor, new_tensor
+from tapegrad._src.tensor.tensor import Tensor, new_tensor, storage_to_write
 
 
 def make_wrapper_subclass(
@@ -42,7 +42,7 @@ def make_wrapper_subclass(
 
     Raises:
         TypeError: ``cls`` is no subclass of Tensor, or ``size`` is no sequence.
-        RuntimeError: it has no ``__torch_dispatch__``; ``requires_grad`` for an integral dtype.
+        RuntimeError: ``requires_grad`` for an integral dtype.
 
     >>> class Logged(torch.Tensor):
     ...     @staticmethod
@@ -59,9 +59,9 @@ def make_wrapper_subclass(
     tensor([3., 3.])
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
-        raise TypeError("cls must be a type" if not isinstance(cls, type) else NO_TENSOR)
+        raise TypeError(NO_TENSOR if isinstance(cls, type) else f"cls must be a type (got {type_name(cls)})")
     if not dispatches(cls):
-        raise RuntimeError(
+        raise TypeError(
             f"{cls.__name__} must define __torch_dispatch__: a tensor without data leaves all operators to its class"
         )
     if not isinstance(size, (tuple, list)):
@@ -79,6 +79,8 @@ def make_wrapper_subclass(
     made._value = WrapperValue(made, spec.replace(requires_grad=False))
     if storage_offset:
         made._offset = storage_offset
+    if not overlaps_itself(shape, steps):
+        storage_to_write(made)  # what it wraps may be written to, so what saves it has to remember its version
     return made
 
 

@@ -349,8 +349,14 @@ _LATE = {INTEGRAL: int, FLOATING: float}
 
 @public("Tensor")
 def tolist(self: Tensor) -> Any:
-    """The elements as nested lists of Python numbers; of a 0-dim tensor, the number."""
+    """The elements as nested lists of Python numbers; of a 0-dim tensor, the number.
+
+    Raises:
+        RuntimeError: of a class with a ``__torch_dispatch__``.
+    """
     refuse_examples(NO_MEMORY, self)
+    if self._spec.overrides == DISPATCH:
+        raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
     array = host_array(self)
     return array.tolist() if array.dtype.kind in "biufc" else array.astype(np.float64).tolist()
 

@@ -214,7 +214,7 @@ def test_refusals():
         pass
 
     make = tapegrad.Tensor._make_wrapper_subclass
-    with pytest.raises(RuntimeError, match="WithoutDispatch must define __torch_dispatch__"):
+    with pytest.raises(TypeError, match="WithoutDispatch must define __torch_dispatch__"):
         make(WithoutDispatch, (2,))
     with pytest.raises(TypeError, match="does not inherit from Tensor"):
         make(int, (2,))
@@ -237,3 +237,27 @@ def test_the_text_of_what_has_none():
             return cls()
 
     assert repr(Opaque()) == "Opaque(..., dtype=torch.float32, device=cpu, size=(2, 3))"
+
+
+def test_writes_are_counted_and_refused():
+    def program(lib):
+        Pair, x = pair_of(lib, []), lib.tensor([1.0, 2.0])
+        p, leaf = Pair(x.clone(), x * 2), Pair(x.clone(), x * 2).requires_grad_()
+        p.add_(1), p.sin_(), p.zero_(), p.fill_(2.0)
+        saved = leaf * leaf
+        found = [p._version, attempt(lambda: leaf.mul_(2)), leaf._version]
+        with lib.no_grad():
+            leaf.add_(1)
+        return *found, leaf._version, attempt(saved.sum().backward)[2].partition(" Hint")[0], attempt(p.tolist)
+
+    agree(program)
+
+
+def test_data_shares_what_is_wrapped():
+    def program(lib):
+        Pair, x = pair_of(lib, []), lib.tensor([1.0, 2.0])
+        leaf = Pair(x.clone(), x * 2).requires_grad_()
+        leaf.data.add_(1)
+        return repr(leaf), repr(leaf.data), type(leaf.data) is Pair, leaf._version, leaf.data.requires_grad
+
+    agree(program)

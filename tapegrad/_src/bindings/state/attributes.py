@@ -7,7 +7,7 @@ from typing import Any
 from tapegrad._src.bindings.declaration.factory import named_device
 from tapegrad._src.bindings.declaration.handing import overriding, taking_part
 from tapegrad._src.bindings.declaration.registry import NAMESPACES, PROPERTIES, public
-from tapegrad._src.bindings.dispatching import show_detached
+from tapegrad._src.bindings.dispatching import is_wrapper, show_detached
 from tapegrad._src.bindings.viewing import data_version_of, sharing
 from tapegrad._src.dispatch.nodes.accumulate_grad import refit
 from tapegrad._src.dispatch.view_history import give_edges_to_written_views, tell_views
@@ -122,6 +122,10 @@ def _get_data(self: Tensor) -> Tensor:
     """
     if is_example_here(self):
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
+    if overriding.dispatches and is_wrapper(self):
+        result = self.detach()
+        result._counter = Counter()
+        return result
     result = without_history(self, "data")
     if overriding.shows:
         show_detached(self)
