@@ -48,6 +48,12 @@ def _leaves(given: Any) -> list[Any]:
     return [given]
 
 
+@answers("result_type")
+def _result_type(tensor1: Any, tensor2: Any) -> dtype:
+    given = (tensor1, tensor2)
+    return result_dtype([(one.dtype, one.ndim) if isinstance(one, Tensor) else type(one) for one in given])
+
+
 def _gives_halves(name: str, leaves: list[Any]) -> bool:
     """Tell whether the result of a function of these arguments is of halves."""
     if name.strip("_") in CONVERTING:

@@ -189,6 +189,15 @@ LESS_HERE = """
 ROUNDED_OTHERWISE = ["nn.functional.conv_transpose2d", "nn.functional.conv_transpose3d"]
 """Entries that PyTorch computes in several steps of halves."""
 
+def test_dtypes_of_results_with_numbers():
+    found = []
+    for m in (pytorch, tapegrad):
+        z, half = m.tensor([1 + 2j]).to(m.complex32), m.tensor([1.0]).to(m.float16)
+        others = (1j, 1.0, 1, m.tensor(1j), m.tensor(1.0), m.tensor([1j]), m.tensor([1.0]), half)
+        found.append([str(m.result_type(one, other)) for one in (z, z[0]) for other in others])
+    assert found[1] == found[0]
+
+
 GROUPS = 6
 
 
