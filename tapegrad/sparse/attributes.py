@@ -145,7 +145,8 @@ def _text(self: Tensor, *, tensor_contents: Any = None) -> str:
         said.append(f"grad_fn=<{type(node).__name__}>")
     elif self.requires_grad:
         said.append("requires_grad=True")
-    return _laid_out("tensor(" + (",\n" + " " * indent).join(parts), said, indent, apart=is_coo(self))
+    text = _laid_out("tensor(" + (",\n" + " " * indent).join(parts), said, indent, apart=is_coo(self))
+    return "Parameter containing:\n" + text if vars(self).get("_is_param") else text
 
 
 def _laid_out(text: str, said: list[str], indent: int, *, apart: bool) -> str:

@@ -52,7 +52,7 @@ def product(left: Tensor, right: Tensor, name: str = "mm") -> Tensor:
         rows, columns, values = triplets(left)
         return ops.sparse_matmul(values, rows, columns, right, count=left.shape[0])
     rows, columns, values = triplets(right)
-    return ops.sparse_matmul(values, columns, rows, left.t(), count=right.shape[1]).t()
+    return renamed(ops.sparse_matmul(values, columns, rows, left.t(), count=right.shape[1]).t(), "MmBackward0")
 
 
 def _of_sparse(left: Tensor, right: Tensor) -> Tensor:

@@ -30,6 +30,7 @@ a.narrow_copy(0, 0, 1).grad_fn
 z.to_sparse_coo().grad_fn
 [one.grad_fn for one in (b.t(), b.transpose(0, 1), b.to_sparse(), b.to_sparse_csc(), b @ d[0], z.to_sparse_bsc((1, 1)))]
 torch.sparse.sampled_addmm(b, d, d).grad_fn, z.to_sparse(layout=torch.sparse_csr).grad_fn
+torch.nn.Parameter(c), (w @ torch.nn.Parameter(s)).grad_fn
 a.unsqueeze(0).is_leaf, a[None].is_leaf
 """)
 
