@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.execution.array_functions.host import to_host
 from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.execution.data.dtypes import bool as bool_dtype
 from tapegrad._src.functions.construction import as_tensor
 from tapegrad._src.functions.creation import zeros
 from tapegrad._src.functions.dropout import dropout
@@ -70,7 +72,7 @@ def _pow(self: Any, exponent: Any) -> Tensor:
 
 
 @answers("add", "__add__")
-def _add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def _add(input: Any, other: Any, *, alpha: Any = 1, node: str = "AddBackward0") -> Tensor:
     if not is_sparse(other):
         if not is_coo(input) and isinstance(other, Tensor):
             return other * alpha + input.to_dense()
@@ -79,7 +81,10 @@ def _add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if not is_sparse(input):
         return _added_to_dense(input, other, alpha)
+    if input.dtype is other.dtype is bool_dtype and node == "SubBackward0":
+        raise RuntimeError(MINUS)
     found = (merged if is_coo(input) and is_coo(other) else ANSWERS["compressed add"])(input, other, alpha)
+    renamed(state_of(found).values, node)
     return filled(found, (input, None), (other, None if alpha == 1 else alpha))
 
 
@@ -88,9 +93,13 @@ def _radd(self: Tensor, other: Any) -> Tensor:
     return _add(other, self)
 
 
+MINUS = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+         "operator instead.")  # fmt: skip
+
+
 @answers("sub", "subtract", "__sub__")
 def _sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    return _add(input, other, alpha=-alpha)
+    return _add(input, other, alpha=-alpha, node="SubBackward0")
 
 
 @answers("rsub", "__rsub__")

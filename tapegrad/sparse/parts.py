@@ -11,6 +11,7 @@ from tapegrad._src.bindings.arguments import wrap_dim
 from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.execution.array_functions.host import to_host
 from tapegrad._src.execution.data.dtypes import INTEGRAL
+from tapegrad._src.execution.data.dtypes import bool as bool_dtype
 from tapegrad._src.functions.construction import as_tensor
 from tapegrad._src.functions.joining import cat as cat_dense
 from tapegrad._src.tensor.tensor import Tensor, value_of
@@ -107,12 +108,12 @@ def picked(input: Tensor, dim: int, index: int) -> Tensor:
                          f"{dim}")  # fmt: skip
     shape = [*state.shape[:dim], *state.shape[dim + 1 :]]
     if dim >= count:
-        return made(state.indices[0], state.values.select(dim - count + 1, index), shape, state.coalesced)
+        return made(state.indices[0], state.values.select(dim - count + 1, index), shape)
     here = to_host(value_of(state.indices[0]))
     chosen = as_tensor(np.nonzero(here[dim] == index % state.shape[dim])[0], device=input.device)
     values = renamed(ops.sparse_rows(state.values, chosen), "SelectBackward0")
     if count == 1:
-        return renamed(values.sum(0), "SelectBackward0")
+        return renamed(values.any(0) if values.dtype is bool_dtype else values.sum(0), "SelectBackward0")
     rest = [d for d in range(count) if d != dim]
     indices = as_tensor(here[rest], device=input.device).index_select(1, chosen)
     return made(indices, values, shape)

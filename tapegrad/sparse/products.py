@@ -134,7 +134,10 @@ def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
         raise RuntimeError(f"expected scalar type {mat1.dtype.scalar_name} but found {input.dtype.scalar_name}")
     found = product(mat1, mat2)
     added = found if alpha == 1 else found * alpha
-    return added if beta == 0 else (input if beta == 1 else input * beta) + added
+    if beta == 0:
+        return added
+    total = (input if beta == 1 else input * beta) + added
+    return total if is_sparse(total) else renamed(total, "AddmmBackward0")
 
 
 def _recorded(left: Tensor, right: Tensor) -> Tensor:

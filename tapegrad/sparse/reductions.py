@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad._src.bindings.arguments import wrap_dim
 from tapegrad._src.bindings.naming import renamed
-from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.execution.data.dtypes import FLOATING, int64
 from tapegrad._src.functions.creation import full
 from tapegrad._src.functions.sorting import unique
 from tapegrad._src.tensor import layout as layouts
@@ -80,6 +80,7 @@ def _sum_of_compressed(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Te
 def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     if not is_coo(input):
         return _sum_of_compressed(input, dim, keepdim, dtype)
+    dtype = int64 if dtype is None and input.dtype.category < FLOATING else dtype
     ndim, count = input.ndim, sparse_dim_of(state_of(input))
     given = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     dims = sorted({wrap_dim(d, ndim) for d in given})
@@ -88,7 +89,7 @@ def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         dense = [d - count for d in dims if d >= count]
         result = rows.sum(dense) if dense else rows
     else:
-        result = sum(input, dim, dtype)
+        result = sum(input, dim, dtype=dtype)
     for d in dims if keepdim and dim is not None else ():
         result = result.unsqueeze(d)
     return result

@@ -67,10 +67,16 @@ s * r
 torch.sparse.sum(s, (0, -2))
 torch.sparse.softmax(C(i, v.long(), (2, 3)), 0)
 C(i, v.long(), (2, 3)).mul_(2)
+B.sum(0), torch.sparse.sum(B, 1), B[1, 2], B[0, 0], torch.sparse.sum(C(i, v.int(), (2, 3)), 0)
+B - B
+h.select(1, 0).is_coalesced(), h.coalesce().select(1, 0).is_coalesced()
+(a + a).grad_fn, (a + u).grad_fn, (a - u).grad_fn, (b + d.t().to_sparse_csr()).grad_fn
+torch.addmm(torch.ones(2, 2), a, w).grad_fn, torch.sparse.addmm(torch.ones(2, 2), a, w).grad_fn
 """)
 
 LEAVES = """
 a, b = s.clone().requires_grad_(), r.clone().requires_grad_()
+B = C(i, torch.tensor([True, False, True]), (2, 3))
 z = w.t().clone().requires_grad_()
 """
 
