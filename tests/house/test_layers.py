@@ -114,7 +114,7 @@ ORDERS = {
         "state.settings", "state",
         "writes.overlaps", "tangents", "writes.cached", "writes.in_place", "writes.parts", "writes.cached_parts",
         "writes.out", "outside", "placement", "writes.views", "writes", "function_modes", "overriding",
-        "wrapper_subclass", "subclass", "protocols", "layout_methods", "scripting",
+        "wrapper_subclass", "subclass", "protocols", "layout_methods", "scripting", "unbound",
         "device_names.accelerator", "device_names.cpu", "device_names.cuda", "device_names.streams",
         "device_names.gpus", "device_names.other_devices", "device_names", "symbolic", "checking", "asked", "fusers",
         "attach",

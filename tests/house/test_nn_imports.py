@@ -18,6 +18,7 @@ TENSORS = {"nn/parameter.py", "nn/functional.py"}
 TOLERATED = {
     "tapegrad._src.functions.attention.kernels",  # what PyTorch sets in ``torch._C``
     "tapegrad._src.bindings.asked._is_any_autocast_enabled",  # what PyTorch's modules ask ``torch._C``
+    "tapegrad._src.bindings.unbound.keep_unbound",  # PyTorch's functions in C++ are no methods of their own accord
     "tapegrad._src.tensor.paths.owners",  # where modules are noted, so that parameters have paths
     "tapegrad._src.tensor.paths.note_module",  # and where they are looked for, when an error leaves one
     *(f"tapegrad._src.tape.hooks.module_forward{kind}" for kind in ("", "_pre", "_always_called")),  # as profiles do

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from tapegrad._src.bindings.state.attributes import typename
+from tapegrad._src.bindings.unbound import keep_unbound
 from tapegrad._src.declaring import on_demand
 from tapegrad._src.functions.creation import empty_like
 from tapegrad._src.tape.showing import shown_in_html
@@ -147,6 +148,7 @@ class Module:
 
     def __init_subclass__(cls, tree: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
+        keep_unbound(cls)
         attributes = any(not TENSORS.isdisjoint(vars(base)) for base in cls.__mro__)
         cls._tables_first = cls.__getattr__ is Module.__getattr__ and not attributes
         if tree:  # a tree to jax: Note [Modules as trees], trees.py

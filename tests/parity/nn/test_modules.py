@@ -21,6 +21,32 @@ def registered_by_assignment(torch):
 
 
 @program
+def functions_in_the_body_of_a_class(torch):
+    """Builtins of PyTorch's are no methods; its functions in Python are."""
+    F = torch.nn.functional
+
+    class Squashing(torch.nn.Module):
+        activation, convolve, transform, special = torch.tanh, F.conv2d, torch.fft.rfft, torch.special.erf
+        outer, rank, softplus, linear = F.gelu, torch.linalg.det, F.softplus, F.linear
+        static = staticmethod(F.relu)
+
+        def forward(self, x):
+            y = [self.activation(x), self.transform(x), self.special(x), self.outer(x), self.rank(x), self.softplus(x)]
+            return [*y, self.linear(x, x), self.static(x), self.convolve(x[None], x[None, None])]
+
+    class Inheriting(Squashing):
+        pass
+
+    class Bound(torch.nn.Module):
+        relu, einsum = F.relu, torch.einsum
+
+    x = torch.tensor([[1.0, -2.0], [0.5, 3.0]], dtype=torch.float64)
+    bound = Bound()
+    assert bound.relu.__self__ is bound and bound.einsum.__self__ is bound
+    return Squashing()(x), Inheriting()(x), Squashing.activation is torch.tanh, Squashing().outer is F.gelu
+
+
+@program
 def shared_members(torch):
     m = modules(torch)
     net = torch.nn.Module()
