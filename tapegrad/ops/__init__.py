@@ -16,7 +16,8 @@ __all__ = ["aten", "load_library", "prim"]
 def __getattr__(name: str) -> Any:
     if name in NAMESPACES:
         return NAMESPACES[name]
-    if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:  # a module that isn't imported yet
+    is_module = find_spec(f"{__name__}.{name}") is not None  # which isn't imported yet
+    if is_module or name.startswith(("_", "pytest")):  # pytest asks each package for its plugins
         return absent(__name__, name)
     return namespace(name)
 
