@@ -12,12 +12,18 @@ from tapegrad.ops.overloads import NAMESPACES, aten, namespace, prim
 
 __all__ = ["aten", "load_library", "prim"]
 
+ASKED_BY_PYTEST = frozenset((
+    "pytest_plugins", "pytestmark", "setUpModule", "setup_module", "tearDownModule", "teardown_module",
+    "setup_function", "teardown_function", "collect_ignore", "collect_ignore_glob",
+))  # fmt: skip
+"""The names that pytest looks for in a package whose examples it runs: no namespaces."""
+
 
 def __getattr__(name: str) -> Any:
     if name in NAMESPACES:
         return NAMESPACES[name]
     is_module = find_spec(f"{__name__}.{name}") is not None  # which isn't imported yet
-    if is_module or name.startswith(("_", "pytest")):  # pytest asks each package for its plugins
+    if is_module or name.startswith("_") or name in ASKED_BY_PYTEST:
         return absent(__name__, name)
     return namespace(name)
 
