@@ -112,6 +112,7 @@ SHOWN_TWICE = (
     "Please clone() the tensor before performing the operation."
 )
 
+LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
 INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."

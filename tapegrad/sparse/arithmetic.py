@@ -18,6 +18,7 @@ from tapegrad._src.functions.joining import cat
 from tapegrad._src.functions.shape import broadcast_to
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad.errors import LEAF
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.attributes import with_values
 from tapegrad.sparse.coordinates import (
@@ -273,7 +274,7 @@ def refuse_leaf(tensor: Tensor) -> None:
     """Refuse a write to a leaf that requires grad, while gradients are recorded."""
     state = state_of(tensor)
     if state.values.requires_grad and state.values.is_leaf and (state.values * 1).requires_grad:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        raise RuntimeError(LEAF)
 
 
 @answers("add_", "__iadd__")

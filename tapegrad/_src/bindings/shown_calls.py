@@ -16,6 +16,7 @@ from tapegrad._src.bindings.dispatching import is_shown, is_wrapper, say, sees_f
 from tapegrad._src.bindings.schema_calls import makes, overload_for
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.tensor import Tensor, counter_of
+from tapegrad.errors import LEAF
 from tapegrad.ops.overloads import identity
 from tapegrad.ops.schemas import out_of
 
@@ -125,7 +126,7 @@ def lifted(raw: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 def refuse_leaf(tensor: Tensor) -> None:
     """Refuse a write to a tensor that wraps others, in grad mode. Raises RuntimeError: it is a leaf with a gradient."""
     if thread.modes.grad and tensor._spec.requires_grad and tensor._edge is None:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        raise RuntimeError(LEAF)
 
 
 def _shown(name: str, whole: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

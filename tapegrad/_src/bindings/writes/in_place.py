@@ -52,7 +52,7 @@ from tapegrad._src.tensor.tensor import (
     write,
     writing,
 )
-from tapegrad.errors import SHOWN_TWICE, VIEW_OF_LEAF
+from tapegrad.errors import LEAF, SHOWN_TWICE, VIEW_OF_LEAF
 from tapegrad.ops import assignment
 from tapegrad.ops.kinds import broadcast_shapes, cast
 
@@ -75,8 +75,7 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool
             if tensor._view.base._edge is None:
                 raise RuntimeError(VIEW_OF_LEAF)
         if passes_for_leaf(tensor):
-            sentence = "a leaf Variable that requires grad is being used in an in-place operation."
-            raise RuntimeError(explain(sentence, [fact_of(tensor)]))
+            raise RuntimeError(explain(LEAF, [fact_of(tensor)]))
     refuse_inference(tensor)
     if spec.level and not tensor._detached_from_outside:
         _refuse_outside(tensor, overlapping, recorded)

@@ -122,7 +122,6 @@ NARROW = {
 """The host's nanoseconds where NumPy computes fewer elements at a time."""
 
 
-
 def figures_here() -> dict[str, Figures]:
     """The figures of each primitive on this processor."""
     figures = {name: both for names, both in BY_NAMES.items() for name in names.split()}
