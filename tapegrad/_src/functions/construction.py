@@ -167,7 +167,7 @@ def checked_array(array: np.ndarray) -> np.ndarray:
             "currently supported. (You can probably work around this by making a copy of your array  with "
             "array.copy().) "
         )
-    return array
+    return dtypes.canonical(array)
 
 
 # Nested sequences ---------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import numpy as np
 from tapegrad._src.caches import Cache, remembered, weigh
 from tapegrad._src.execution.array_functions.layouts import is_apart, is_whole, made_on, sharded
 from tapegrad._src.execution.data.devices import META, device, from_jax, jax_device, only_device
-from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.execution.data.dtypes import canonical, dtype
 from tapegrad._src.execution.data.opaque import Meta, Opaque
 from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, check_size, is_symbolic, out_of_memory
 from tapegrad._src.execution.data.values import materialized
@@ -76,6 +76,7 @@ def from_host(array: np.ndarray, on: device) -> Any:
     """
     if on is META:
         return Meta(array.shape, array.dtype)
+    array = canonical(array)
     if capturing.by is not None and thread.modes.deferred:
         capturing.by.note_constant(array)
         return _copy(array)

@@ -163,6 +163,18 @@ def from_numpy(np_dtype: np.dtype) -> dtype:
     return known if known is not None else _refuse_numpy(np_dtype)
 
 
+def canonical(array: np.ndarray) -> np.ndarray:
+    """The array with the one object that NumPy has of its dtype: what is unpickled brings another, which is equal.
+
+    >>> import pickle
+    >>> unpickled = pickle.loads(pickle.dumps(np.arange(3)))
+    >>> unpickled.dtype is np.dtype(np.int64), canonical(unpickled).dtype is np.dtype(np.int64)
+    (False, True)
+    """
+    known = _FROM_NUMPY.get(array.dtype)
+    return array if known is None or known.numpy is array.dtype else array.view(known.numpy)
+
+
 def _refuse_numpy(np_dtype: np.dtype) -> NoReturn:
     if not np_dtype.isnative and np_dtype.newbyteorder() in _FROM_NUMPY:
         raise ValueError(

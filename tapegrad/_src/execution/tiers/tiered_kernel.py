@@ -28,6 +28,7 @@ that all calls of a kernel give the same bits, whatever was called before.
 from __future__ import annotations
 
 import math
+import operator
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -39,6 +40,7 @@ import numpy as np
 
 from tapegrad._src.caches import EXECUTABLE, weigh
 from tapegrad._src.execution.data.devices import only_device
+from tapegrad._src.execution.data.dtypes import canonical
 from tapegrad._src.execution.data.values import DeferredValue
 from tapegrad._src.execution.numpy_backend.operands import Unwritable
 from tapegrad._src.execution.tiers.costs import NOTHING, Cost, is_worth_strips
@@ -157,9 +159,9 @@ class Tiered(Due):
             return self.by_xla(*values)
         if any((x.shape, x.dtype) != one for x, one in zip(values, self._checked, strict=False)):
             return by_shapes(self.kernel, self._others, *values)
-        if NUMPY.issuperset(map(type, values)):
-            return self.by_xla(*values)
-        return self._entry()(*[value if type(value) in NUMPY else np.asarray(value) for value in values])
+        own = [_read(value) for value in values]
+        same = all(map(operator.is_, own, values))  # numbers of other types, or nothing is the host's
+        return self.by_xla(*values) if same else self._entry()(*own)
 
     def by_xla(self, *values: Any) -> Any:
         """A call of XLA's. See Note [Copies for XLA]."""
@@ -174,7 +176,7 @@ class Tiered(Due):
         copying = COPYING * sum([one.nbytes for one in mine])
         body = self.body
         if body is not None and self._is_better_off(copying) and all(map(is_concrete, borrowed)):
-            arrays = [one if type(one) in NUMPY else np.asarray(one) for one in borrowed if one is not None]
+            arrays = [_read(one) for one in borrowed if one is not None]
             try:
                 results = self.quietly(body, *arrays)
             except Exception as error:
@@ -414,6 +416,12 @@ def by_shapes(kernel: Any, entries: dict[tuple, Callable], *values: Any) -> Any:
             entries.clear()
         run = entries[key] = Tiered(kernel, key).entry()
     return run(*values)
+
+
+def _read(value: Any) -> Any:
+    """The value as the host reads it: an array of NumPy's, or a number."""
+    is_number = type(value) in NUMPY and type(value) is not np.ndarray
+    return value if is_number else canonical(np.asarray(value))
 
 
 def _stand_in(example: Any) -> Any:
