@@ -9,12 +9,18 @@ import math
 import weakref
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from tapegrad._src.execution.numpy_backend.forms import on_host
+from tapegrad.ops.formulas import underivable
 from tapegrad.ops.indexing import wide
-from tapegrad.ops.kinds import broadcast_to, conj, linear, multilinear, same_values
+from tapegrad.ops.kinds import broadcast_to, conj, general, linear, multilinear, same_values
+from tapegrad.ops.matmul import FULL, adjoint, matmul
+from tapegrad.ops.reductions import sum
+from tapegrad.ops.scans import plus
+from tapegrad.ops.shape import view
 
 
 @same_values(node="SparseCooTensorWithDimsAndTensorsBackward0")
@@ -47,10 +53,16 @@ def sparse_transpose(x):
     return x
 
 
-@linear(x=lambda g, x_shape: broadcast_to(g, shape=tuple(x_shape)), fill=lambda g: g, aten=None, node="SumBackward0")
-def sparse_total(x, fill):
-    """The sum of the values of a sparse tensor, over their first dimensions, and of its fill value, which is 0."""
-    return jnp.sum(x, axis=tuple(range(x.ndim - fill.ndim))) + fill
+@general(x=underivable("aten::hspmm"), aten=None, node="torch::autograd::NotImplemented")
+def sparse_hspmm(x):
+    """The rows of the product that ``torch.hspmm`` gives."""
+    return x
+
+
+@general(x=underivable("aten::sspaddmm"), aten=None, node="torch::autograd::NotImplemented")
+def sparse_sspaddmm(x):
+    """The values of the sum that ``torch.sspaddmm`` gives."""
+    return x
 
 
 @linear(x=lambda g, places: sparse_rows(g, places), aten=None, node="CoalesceBackward0")
@@ -85,6 +97,77 @@ def sparse_scatter(x, places, *, shape):
 def sparse_gather(x, places, *, ndim):
     """The rows of ``x`` at these places, where its first ``ndim`` dimensions count as one."""
     return jnp.take(x.reshape(math.prod(x.shape[:ndim]), *x.shape[ndim:]), places, axis=0, mode="clip")
+
+
+# -- what is not stored, which is zeros with a gradient: see Note [Fill values] ----------------------------------------
+
+
+def _heeding(out: Any, fill: Any, through: Any, *others: Any) -> Any:
+    """``out``, with the derivative of ``out + through(fill, *others)``, which is linear in each of them that has one."""
+
+    @jax.custom_jvp
+    def heeding(out: Any, fill: Any, *others: Any) -> Any:
+        return out
+
+    @heeding.defjvp
+    def tangent(primals: tuple, tangents: tuple) -> tuple:
+        (out, fill, *others), (t_out, t_fill, *t_others) = primals, tangents
+        moved = t_out + through(t_fill, *others)
+        linear = bool(others) and jnp.issubdtype(others[0].dtype, jnp.inexact)
+        return out, _heeding(moved, fill, through, *t_others) if linear else moved
+
+    return heeding(out, fill, *others)
+
+
+def _elsewhere(x: Any, places: Any, ndim: int) -> Any:
+    there = jnp.zeros(math.prod(x.shape[:ndim]), bool).at[places].set(True, mode="drop")
+    return jnp.where(there.reshape(*x.shape[:ndim], *[1] * (x.ndim - ndim)), 0, x)
+
+
+@linear(x=lambda g, places, ndim: sparse_elsewhere(g, places, ndim=ndim), aten=None, node="ToSparseBackward0")
+def sparse_elsewhere(x, places, *, ndim):
+    """``x`` with zeros at these places, where its first ``ndim`` dimensions count as one."""
+    return _elsewhere(x, places, ndim)
+
+
+@general(
+    x=lambda g, places, ndim: sparse_elsewhere(g, places, ndim=ndim),
+    jvp=lambda t_x, places, ndim: sparse_elsewhere(t_x, places, ndim=ndim), aten=None, node="ToSparseBackward0",
+)  # fmt: skip
+def sparse_fill(x, places, *, ndim):
+    """Zeros, with the derivative of what ``sparse_gather`` leaves of ``x``."""
+    nothing = jnp.broadcast_to(jnp.zeros((), x.dtype), x.shape)
+    return _heeding(nothing, x, lambda fill, places: _elsewhere(fill, places, ndim), places)
+
+
+@general(
+    x=lambda g: g, fill=lambda g: g, jvp=lambda t_x, t_fill: plus(t_x, t_fill), aten=None, node="ToDenseBackward0"
+)
+def sparse_filled(x, fill):
+    """``x``, with the derivative of ``x + fill``."""
+    return _heeding(x, fill, lambda fill: fill)
+
+
+def _total_tangent(t_x, t_fill, ndim):
+    parts = [t if t is None else sum(t, axis=tuple(range(t.ndim - ndim))) for t in (t_x, t_fill)]
+    return plus(*parts)
+
+
+@general(
+    x=lambda g, x_shape: broadcast_to(g, shape=tuple(x_shape)),
+    fill=lambda g, fill_shape: broadcast_to(g, shape=tuple(fill_shape)),
+    jvp=_total_tangent, aten=None, node="SumBackward0",
+)  # fmt: skip
+def sparse_total(x, fill, *, ndim):
+    """The sum of the values of a sparse tensor over all but their last ``ndim`` dimensions, and of the rest."""
+
+    def total(x: Any) -> Any:
+        return jnp.sum(x, axis=tuple(range(x.ndim - ndim)))
+
+    return _heeding(total(x), fill, total)
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
 
 
 _orders: dict[int, tuple[Any, np.ndarray]] = {}
@@ -139,29 +222,62 @@ def _product(x: Any, rows: Any, columns: Any, y: Any, *, count: int) -> Any:
     return jnp.zeros((count, y.shape[1]), parts.dtype).at[rows].add(parts, mode="drop").astype(y.dtype)
 
 
-@multilinear(
+def _as_matrices(g, y, shape):
+    """The rows of a product, and of its right factor, as those of a left factor of this shape, perhaps of a batch."""
+    return [view(one, shape=(*shape[:-2], length, one.shape[-1])) for one, length in zip((g, y), shape[-2:], strict=True)]
+
+
+def _fill_gradient(g, y, fill_shape):
+    g, y = _as_matrices(g, y, fill_shape)
+    return matmul(g, adjoint(y))
+
+
+def _right_gradient(g, x, rows, columns, fill, y_shape):
+    return sparse_matmul(conj(x), columns, rows, g, None if fill is None else adjoint(fill), count=y_shape[0])
+
+
+def _product_tangent(x, rows, columns, y, fill, t_x, t_y, t_fill, count):
+    moved = None if t_x is None else sparse_matmul(t_x, rows, columns, y, None, count=count)
+    moved = plus(moved, None if t_y is None else sparse_matmul(x, rows, columns, t_y, fill, count=count))
+    if t_fill is None:
+        return moved
+    batch = view(y, shape=(*t_fill.shape[:-2], t_fill.shape[-1], y.shape[1]))
+    return plus(moved, view(matmul(t_fill, batch), shape=(count, y.shape[1])))
+
+
+@general(
     x=lambda g, rows, columns, y: sparse_inner(g, rows, columns, conj(y)),
-    y=lambda g, x, rows, columns, y_shape: sparse_matmul(conj(x), columns, rows, g, count=y_shape[0]),
-    aten=None, node="MmBackward0",
+    y=_right_gradient, fill=_fill_gradient, jvp=_product_tangent, aten=None, node="MmBackward0",
 )  # fmt: skip
-def sparse_matmul(x, rows, columns, y, *, count):
-    """The product of a matrix of ``count`` rows, which has ``x`` at (rows, columns), with a dense matrix ``y``."""
-    return _product(x, rows, columns, y, count=count)
+def sparse_matmul(x, rows, columns, y, fill, *, count):
+    """The product of a matrix of ``count`` rows, which has ``x`` at (rows, columns), with a dense matrix ``y``.
+
+    What is elsewhere is ``fill``, zeros with a derivative, or None; if it has a batch, so have ``y`` and the result.
+    """
+    found = _product(x, rows, columns, y, count=count)
+    if fill is None:
+        return found
+
+    def through(fill: Any, y: Any) -> Any:
+        batch = y.reshape(*fill.shape[:-2], fill.shape[-1], y.shape[1])
+        return jnp.matmul(fill, batch, precision=FULL).reshape(found.shape).astype(found.dtype)
+
+    return _heeding(found, fill, through, y)
 
 
 @multilinear(
     x=lambda g, rows, columns, y: sparse_inner(g, rows, columns, conj(y)),
-    y=lambda g, x, rows, columns, y_shape: sparse_matmul(conj(x), columns, rows, g, count=y_shape[0]),
+    y=lambda g, x, rows, columns, y_shape: sparse_matmul(conj(x), columns, rows, g, None, count=y_shape[0]),
     aten=None, node="SparseAddmmBackward0",
 )  # fmt: skip
 def sparse_addmm(x, rows, columns, y, *, count):
     """``sparse_matmul``, as ``torch.sparse.mm`` calls it."""
-    return sparse_matmul.function(x, rows, columns, y, count=count)
+    return _product(x, rows, columns, y, count=count)
 
 
 @multilinear(
-    x=lambda g, rows, columns, y, x_shape: sparse_matmul(g, rows, columns, conj(y), count=x_shape[0]),
-    y=lambda g, x, rows, columns, y_shape: sparse_matmul(g, columns, rows, conj(x), count=y_shape[0]),
+    x=lambda g, rows, columns, y, x_shape: sparse_matmul(g, rows, columns, conj(y), None, count=x_shape[0]),
+    y=lambda g, x, rows, columns, y_shape: sparse_matmul(g, columns, rows, conj(x), None, count=y_shape[0]),
     aten=None, node="SparseSampledAddmmBackward0",
 )  # fmt: skip
 def sparse_inner(x, rows, columns, y):

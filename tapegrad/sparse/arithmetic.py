@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,13 @@ from tapegrad.ops import sparse as ops
 from tapegrad.sparse.attributes import with_values
 from tapegrad.sparse.coordinates import (
     coalesced,
-    dense_of,
     indices_at,
     layout_name,
     made,
     places_in,
     sparse_dim_of,
 )
-from tapegrad.sparse.fills import filled
+from tapegrad.sparse.fills import fill_of, filled
 from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, is_coo, is_sparse, not_there, state_of, written
 
 
@@ -39,8 +39,9 @@ def _declare(name: str, adds_up: bool) -> None:
         tensor = coalesced(self) if adds_up and is_coo(self) else self
         if kwargs.pop("inplace", False):
             return written(self, function(self)._value, in_memory=True)
-        found = with_values(tensor, getattr(state_of(tensor).values, name)(*args, **kwargs))
-        return filled(found, (tensor, -1)) if name.startswith("neg") else found
+        of = methodcaller(name, *args, **kwargs)
+        found = with_values(tensor, of(state_of(tensor).values))
+        return filled(found, (tensor, of)) if name in LINEAR else found
 
     answers(name)(function)
     _elementwise[name] = adds_up
@@ -48,6 +49,8 @@ def _declare(name: str, adds_up: bool) -> None:
 
 _elementwise = dict.fromkeys(["pow", "mul", "multiply", "div", "divide", "floor_divide"], False)
 MULTIPLIES = ("mul", "multiply")
+LINEAR = frozenset(("neg", "negative", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg", "deg2rad",
+                    "rad2deg"))  # fmt: skip
 # what is 0 at 0, and sparse tensors have
 for _name in """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil deg2rad erf erfinv expm1 floor
         frac isinf isnan isneginf isposinf log1p positive rad2deg relu round sgn sign signbit sin sinh sqrt square tan
@@ -76,7 +79,7 @@ def _pow(self: Any, exponent: Any) -> Tensor:
 def _add(input: Any, other: Any, *, alpha: Any = 1, node: str = "AddBackward0") -> Tensor:
     if not is_sparse(other):
         if not is_coo(input) and isinstance(other, Tensor):
-            return other * alpha + input.to_dense()
+            return other * alpha + input.to_dense(masked_grad=False)
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if isinstance(alpha, float) and input.dtype.category < FLOATING and other.dtype.category < FLOATING:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
@@ -86,7 +89,7 @@ def _add(input: Any, other: Any, *, alpha: Any = 1, node: str = "AddBackward0") 
         raise RuntimeError(MINUS)
     found = (merged if is_coo(input) and is_coo(other) else ANSWERS["compressed add"])(input, other, alpha)
     renamed(state_of(found).values, node)
-    return filled(found, (input, None), (other, None if alpha == 1 else alpha))
+    return filled(found, (input, None), (other, None if alpha == 1 else lambda fill: fill * alpha))
 
 
 @answers("__radd__")
@@ -115,7 +118,7 @@ def _added_to_dense(input: Any, other: Tensor, alpha: Any) -> Tensor:
             f"add: expected 'self' and 'other' to have same size, but self has size {shape} while other has size "
             f"{list(other.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
         )
-    return input.add(other.to_dense(), alpha=alpha)
+    return input.add(other.to_dense(masked_grad=False), alpha=alpha)
 
 
 def merged(left: Tensor, right: Tensor, alpha: Any = 1) -> Tensor:
@@ -182,7 +185,7 @@ def _mul(input: Any, other: Any) -> Tensor:
         input, other = other, input
     if is_number(other) or (isinstance(other, Tensor) and not is_sparse(other) and other.numel() == 1):
         factor = other if is_number(other) else other.reshape(())
-        return filled(with_values(input, state_of(input).values * factor), (input, factor))
+        return filled(with_values(input, state_of(input).values * factor), (input, lambda fill: fill * factor))
     if is_sparse(other):
         if is_coo(input) and not is_coo(other):
             raise RuntimeError("Expected result Tensor to be of format CSR")
@@ -191,7 +194,7 @@ def _mul(input: Any, other: Any) -> Tensor:
         return ANSWERS["compressed mul"](input, other)
     state = state_of(input)
     factors = ops.sparse_gather(broadcast_to(other, state.shape), places_in(state), ndim=sparse_dim_of(state))
-    return with_values(input, state.values * factors)
+    return filled(with_values(input, state.values * factors), (input, lambda fill: fill * other))
 
 
 def _common(left: Tensor, right: Tensor) -> Tensor:
@@ -209,7 +212,8 @@ def _common(left: Tensor, right: Tensor) -> Tensor:
     factors = [ops.sparse_rows(state.values, as_tensor(at, device=device))
                for state, at in ((one, at_left), (two, at_right))]  # fmt: skip
     indices = indices_at(as_tensor(kept, device=device), one.shape[: sparse_dim_of(one)])
-    return made(indices, factors[0] * factors[1], one.shape, ordered)
+    found = made(indices, factors[0] * factors[1], one.shape, ordered)
+    return filled(found, (left, lambda fill: fill * right.to_dense()), (right, lambda fill: fill * left.to_dense()))
 
 
 @answers("div", "divide", "true_divide", "__truediv__")
@@ -221,7 +225,7 @@ def _div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
                            f"{list(other.shape)} for divisor)")  # fmt: skip
     tensor = coalesced(self) if rounding_mode is not None and is_coo(self) else self
     found = with_values(tensor, state_of(tensor).values.div(other, rounding_mode=rounding_mode))
-    return filled(found, (tensor, 1 / other)) if rounding_mode is None else found
+    return filled(found, (tensor, lambda fill: fill / other)) if rounding_mode is None else found
 
 
 @answers("floor_divide", "__floordiv__")
@@ -298,8 +302,8 @@ def _add_rows(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         _added_to_dense(self, other, alpha)
     state = state_of(other) if is_coo(other) else state_of(other.to_dense().to_sparse())
     dims = sparse_dim_of(state)
-    if not (self.is_contiguous() and dims):
-        return self.add_(dense_of(other), alpha=alpha)
+    if fill_of(other) is not None or not (self.is_contiguous() and dims):
+        return self.add_(other.to_dense(masked_grad=False), alpha=alpha)
     rows = self if dims == 1 else self.view(-1, *state.values.shape[1:])
     rows.index_add_(0, places_in(state), state.values.to(self.dtype), alpha=alpha)
     return self

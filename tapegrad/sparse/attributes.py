@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from operator import methodcaller
 from typing import Any
 
 from tapegrad._src.bindings.state.attributes import check_grad
@@ -13,7 +14,7 @@ from tapegrad._src.tensor.printing import body_str, get_default_dtype, get_print
 from tapegrad._src.tensor.spec import legacy_type_name
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.differentiate import backward
-from tapegrad.sparse.fills import filled, filled_leaf, gradients_of, keep_gradient, kept_gradient, with_rows
+from tapegrad.sparse.fills import filled, gradients_of, keep_gradient, kept_gradient, with_a_fill, with_rows
 from tapegrad.sparse.tensor import SparseTensor, SparseValue, answers, become, is_coo, is_sparse, state_of
 
 COMPRESSED = {"sparse_csr": ("crow_indices", "col_indices"), "sparse_csc": ("ccol_indices", "row_indices"),
@@ -81,7 +82,10 @@ def _delete_grad(self: Tensor) -> None:
 
 @answers("retain_grad")
 def _retain_grad(self: Tensor) -> None:
-    state_of(self).values.retain_grad()
+    state = state_of(self)
+    state.values.retain_grad()
+    if state.fill is not None:
+        state.fill.retain_grad()
 
 
 @answers("register_hook")
@@ -120,7 +124,7 @@ def _seeds(given: Any) -> Any:
 def _backward(tensors: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
     if "inputs" in kwargs and kwargs["inputs"] is not None:
         inputs = [kwargs["inputs"]] if isinstance(kwargs["inputs"], Tensor) else list(kwargs["inputs"])
-        fills = [leaf.fill for one in inputs if (leaf := filled_leaf(one)) is not None]
+        fills = [owner.fill for one in inputs if (owner := with_a_fill(one)) is not None]
         kwargs["inputs"] = [*map(_differentiated, inputs), *fills]
     roots = (tensors,) if isinstance(tensors, Tensor) else tensors
     given = kwargs.pop("grad_tensors", gradient)
@@ -184,8 +188,9 @@ def _as(name: str) -> None:
 
     def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         kwargs.pop("memory_format", None)
-        found = getattr(state_of(self).values, name)(*args, **kwargs)
-        return self if found is state_of(self).values else filled(with_values(self, found), (self, None))
+        of = methodcaller(name, *args, **kwargs)
+        found = of(state_of(self).values)
+        return self if found is state_of(self).values else filled(with_values(self, found), (self, of))
 
     answers(name)(function)
 
@@ -274,7 +279,7 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return self
     indices = state.indices if values.device == self.device else tuple(part.to(values.device) for part in state.indices)
     made = SparseValue(indices, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
-    return filled(made, (self, None))
+    return filled(made, (self, methodcaller("to", *args, **kwargs)))
 
 
 @answers("__copy__")

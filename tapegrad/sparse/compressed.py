@@ -224,7 +224,7 @@ def coordinates_of(tensor: Tensor) -> SparseTensor:
         columns = (columns[:, None, None] * width + arange(width, device=on)).expand(-1, height, -1).reshape(-1)
         values = values.reshape(-1, *values.shape[3:])
     found = made(stack([rows, columns]), values, state.shape, coalesced=state.layout is layouts.sparse_csr)
-    return found if state.layout is layouts.sparse_csr else coalesced(found)
+    return coalesced(filled(found, (tensor, None)))
 
 
 def dense_of_compressed(tensor: Tensor) -> Tensor:
@@ -266,8 +266,8 @@ def compressed_of(tensor: Tensor, layout: Any, blocksize: Any = None, dense_dim:
         each = whole.reshape(math.prod(front), *whole.shape[batch:]).unbind(0)
         return batched([compressed_of(one, layout, blocksize, dense_dim) for one in each], front)
     if layout in BY_BLOCKS:
-        tensor = tensor.to_dense()
-        return _blocks_of(tensor, tuple(blocksize), layout, name)
+        made = _blocks_of(tensor.to_dense(), tuple(blocksize), layout, name)
+        return filled(made, (tensor, None)) if is_sparse(tensor) else made
     if tensor.ndim - (state_of(tensor).values.ndim - 1 if is_coo(tensor) else dense_dim) != 2:
         if is_coo(tensor):
             raise RuntimeError(f"coo_to_sparse_{name}: conversion from Sparse to Sparse{name.title()} for input "
@@ -283,9 +283,12 @@ def _in_lines(found: Tensor, layout: Any, lengths: Sequence[int]) -> Tensor:
     state = state_of(found)
     (rows, columns), values = state.indices[0], state.values
     if layout in BY_ROWS:
-        return _compress(rows, columns, values, lengths[0], state.shape, layout)
-    order = columns.argsort(stable=True)
-    return _compress(columns[order], rows[order], ops.sparse_rows(values, order), lengths[1], state.shape, layout)
+        made = _compress(rows, columns, values, lengths[0], state.shape, layout)
+    else:
+        order = columns.argsort(stable=True)
+        values = ops.sparse_rows(values, order)
+        made = _compress(columns[order], rows[order], values, lengths[1], state.shape, layout)
+    return filled(made, (found, None))
 
 
 def _blocks_of(tensor: Tensor, blocks: tuple[int, int], layout: Any, name: str) -> Tensor:
@@ -296,7 +299,8 @@ def _blocks_of(tensor: Tensor, blocks: tuple[int, int], layout: Any, name: str) 
     apart = tensor.reshape(lengths[0], blocks[0], lengths[1], blocks[1], *tensor.shape[2:]).transpose(1, 2)
     found = _in_lines(sparse_of(apart, 2), layout, lengths)
     state = state_of(found)
-    return SparseValue(state.indices, state.values, tensor.shape, layout=layout).as_tensor()
+    made = SparseValue(state.indices, state.values, tensor.shape, layout=layout).as_tensor()
+    return filled(made, (found, lambda fill: fill.transpose(1, 2).reshape(tensor.shape)))
 
 
 # What compressed tensors say and do ----------------------------------------------------------------------------------
@@ -332,7 +336,7 @@ def transposed(tensor: Tensor, node: str = "TransposeBackward0") -> Tensor:
     values = renamed(values, node)
     shape = (state.shape[1], state.shape[0], *state.shape[2:])
     made = SparseValue(state.indices, values, shape, layout=TRANSPOSED[state.layout]).as_tensor()
-    return filled(made, (tensor, None))
+    return filled(made, (tensor, lambda fill: fill.transpose(0, 1)))
 
 
 def _of_compressed(name: str, function: Callable) -> None:

@@ -9,6 +9,7 @@ from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.sparse import checking, masked
 from tapegrad.sparse.compressed import BY_BLOCKS, compressed_of, coordinates_of, dense_of_compressed
 from tapegrad.sparse.coordinates import dense_of, layout_name, mask_of, seen_as, sparse_dim_of, sparse_of
+from tapegrad.sparse.fills import with_fill
 from tapegrad.sparse.tensor import answers, is_coo, is_sparse, state_of
 
 BY_METHOD = {
@@ -99,4 +100,5 @@ __all__ = ["checking", "from_dense", "mask_of", "masked"]
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense")
-    return dense_of(self) if is_coo(self) else dense_of_compressed(self)
+    dense = dense_of(self) if is_coo(self) else dense_of_compressed(self)
+    return with_fill(dense, self) if masked_grad is False else dense

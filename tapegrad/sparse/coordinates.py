@@ -313,7 +313,10 @@ def sparse_of(tensor: Tensor, sparse_dim: int | None = None) -> Tensor:
         places = nonzero(rows.any(1)).reshape(-1)
     values = ops.sparse_gather(tensor, places, ndim=dims)
     values = values if sparse_dim is not None else renamed(values, "ToSparseBackward1")
-    return made(indices_at(places, lengths), values, tensor.shape, coalesced=True)
+    found = made(indices_at(places, lengths), values, tensor.shape, coalesced=True)
+    if values._spec.requires_grad or values._spec.dual:
+        state_of(found).fill = ops.sparse_fill(tensor, places, ndim=dims)
+    return found
 
 
 def mask_of(self: Tensor, mask: Tensor) -> Tensor:
@@ -351,7 +354,8 @@ def swapped(tensor: Tensor, first: int, second: int, name: str = "sparse_transpo
     order[first], order[second] = order[second], order[first]
     operator = ops.sparse_t if name == "sparse_t" else ops.sparse_transpose
     indices = stack([state.indices[0][dim] for dim in order[:dims]])
-    return filled(made(indices, operator(state.values), [state.shape[dim] for dim in order]), (tensor, None))
+    found = made(indices, operator(state.values), [state.shape[dim] for dim in order])
+    return filled(found, (tensor, lambda fill: fill.transpose(first, second)))
 
 
 @answers("transpose", "swapaxes", "swapdims")
@@ -416,7 +420,8 @@ def _permute(self: Tensor, *dims: Any) -> Tensor:
     indices = stack([state.indices[0][dim] for dim in order[:count]]) if count else state.indices[0]
     values = ops.sparse_transpose(state.values.permute(0, *[dim - count + 1 for dim in order[count:]]))
     values = renamed(values, "PermuteBackward0")
-    return made(indices, values, [state.shape[dim] for dim in order], state.coalesced and order == sorted(order))
+    found = made(indices, values, [state.shape[dim] for dim in order], state.coalesced and order == sorted(order))
+    return filled(found, (self, lambda fill: fill.permute(order)))
 
 
 @answers("unsqueeze")
@@ -425,10 +430,12 @@ def _unsqueeze(input: Tensor, dim: int) -> Tensor:
     dim = wrap_dim(dim, input.ndim + 1)
     shape = [*state.shape[:dim], 1, *state.shape[dim:]]
     if dim > count:
-        return made(state.indices[0], state.values.unsqueeze(dim - count + 1), shape)
-    rows = list(state.indices[0].unbind(0))
-    rows.insert(dim, zeros(_nnz(input), dtype=int64, device=input.device))
-    return made(stack(rows), seen_as(state.values, "UnsqueezeBackward0"), shape)
+        found = made(state.indices[0], state.values.unsqueeze(dim - count + 1), shape)
+    else:
+        rows = list(state.indices[0].unbind(0))
+        rows.insert(dim, zeros(_nnz(input), dtype=int64, device=input.device))
+        found = made(stack(rows), seen_as(state.values, "UnsqueezeBackward0"), shape)
+    return filled(found, (input, lambda fill: fill.unsqueeze(dim)))
 
 
 def seen_as(values: Tensor, node: str) -> Tensor:

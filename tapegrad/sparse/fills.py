@@ -1,22 +1,30 @@
 """The gradient of what a sparse tensor has not.
 
 Note [Fill values]
-What a sparse tensor does not have counts as 0, its *fill value*, and PyTorch gives a leaf whose sum is taken a dense
-gradient, that of the fill value everywhere else. So the sum adds to the values a tensor of the leaf (dense dimensions),
-which is 0 and takes that gradient. A leaf has one as soon as somebody asks. What is made of a leaf by an operation that
-is linear elementwise, or moves elements, says of which leaves its own fill value is made, and with which factors
-(``fills``); what else is made of one has no gradient there. A gradient of both is one dense tensor, made when it is
-read. Of coordinates that are there twice a gradient is there once, as in PyTorch.
+What a sparse tensor does not have counts as 0, and many of PyTorch's functions give it a gradient: of ``s @ x``,
+``s.sum()`` and ``dense + s`` that of ``s`` is dense; others, ``torch.sparse.mm`` and ``to_dense``, have one of values
+alone. So a sparse tensor has a *fill* beside its values, a dense tensor of its shape, which is 0 everywhere and takes
+that gradient; what it gets at places that are there doesn't count. An operator that has such a gradient takes the fill
+as an operand which it does not read.
+
+A fill is made when such an operator asks for it (``fill_of``), so that nothing of a matrix's size is made for others:
+that of a leaf is a leaf. What is made of sparse tensors by an operation that is linear in each element, or moves them,
+says of whose fills its own is the sum, and what becomes of each (``filled``); what else is made of one has none. Only
+the fill of ``dense.to_sparse()`` is made with it, for the dense tensor may be written to. Values that are parts of
+another tensor's memory, as those given to ``sparse_coo_tensor``, have no fill.
+
+A gradient of both is one dense tensor, made when it is read. Of coordinates that are there twice a gradient is there
+once, as in PyTorch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._src.functions.creation import ones_like, zeros, zeros_like
 from tapegrad._src.functions.selection import where
-from tapegrad._src.tape.modes import switched
+from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad as gradients
@@ -25,43 +33,66 @@ from tapegrad.ops import sparse as ops
 from tapegrad.sparse.tensor import SparseTensor, SparseValue, become, is_coo, is_sparse, state_of
 
 
-def fills_of(state: SparseValue) -> tuple[tuple[SparseValue, Any], ...]:
-    """The leaves that the fill value of a sparse tensor is made of, with a factor for each, None if it is 1."""
-    values = state.values
-    if not values._spec.requires_grad or values._spec.level:
-        return ()
-    return state.fills or (((state, None),) if values.is_leaf else ())
-
-
-def filled(tensor: Tensor, *parts: tuple[Tensor, Any]) -> Any:
-    """Say of a sparse tensor that its fill value is the sum of those of others, each times a factor; it is given."""
+def filled(tensor: Tensor, *parts: tuple[Tensor, Callable | None]) -> Any:
+    """Say of a sparse tensor that its fill is the sum of those of others, each as a function gives it; it is given."""
     state = state_of(tensor)
-    if state.values._spec.requires_grad and not state.values.is_leaf:
-        state.fills = tuple(
-            (leaf, before if factor is None else factor if before is None else before * factor)
-            for one, factor in parts for leaf, before in fills_of(state_of(one))
-        )  # fmt: skip
+    given = [(state_of(one), function) for one, function in parts]
+    state.fills += tuple(part for part in given if part[0] is not state and _has_fill(part[0]))
     return tensor
+
+
+def _has_fill(state: SparseValue) -> bool:
+    spec = state.values._spec
+    if not (spec.dual or (spec.requires_grad and thread.modes.grad)):
+        return False
+    return state.fill is not None or bool(state.fills) or (state.values.is_leaf and not spec.level)
+
+
+def fill_of(tensor: Tensor) -> Tensor | None:
+    """What takes the gradient of all that a sparse tensor has not, which is made now; None if there is no such one."""
+    state = state_of(tensor)
+    if not _has_fill(state):
+        return None
+    waiting = [state]
+    while waiting:
+        one = waiting[-1]
+        missing = [before for before, _ in one.fills if before.fill is None]
+        waiting += missing
+        if not missing:
+            one.fill = one.fill if one.fill is not None else _made(one)
+            waiting.pop()
+    return state.fill
+
+
+def _made(state: SparseValue) -> Tensor:
+    """The fill of a leaf, or the sum of those of others, which are made."""
+    values, total = state.values, None
+    if not state.fills:
+        with switched(grad=False):
+            nothing = zeros((), dtype=values.dtype, device=values.device).expand(state.shape)
+        return nothing.requires_grad_()
+    for before, function in state.fills:
+        part = before.fill if function is None else function(before.fill)
+        total = part if total is None else total + part
+    if values.retains_grad:
+        total.retain_grad()
+    state.fills = ()
+    return total
 
 
 def total(tensor: Tensor, dtype: Any = None) -> Tensor:
     """The sum of all elements, or of one with coordinates over its sparse dimensions."""
-    state = state_of(tensor)
+    state, fill = state_of(tensor), fill_of(tensor)
     values = state.values if dtype is None else state.values.to(dtype)
-    fill = None
-    for leaf, factor in fills_of(state):
-        part = _fill_of(leaf) if factor is None else _fill_of(leaf) * factor
-        fill = part if fill is None else fill + part
     if fill is None:
         return values.sum(0) if is_coo(tensor) else values.sum()
-    return ops.sparse_total(values, fill.to(values.dtype))
+    return ops.sparse_total(values, fill.to(values.dtype), ndim=values.ndim - 1 if is_coo(tensor) else 0)
 
 
-def _fill_of(leaf: SparseValue) -> Tensor:
-    if leaf.fill is None:
-        shape = leaf.values.shape[1:] if leaf.layout is layouts.sparse_coo else ()
-        leaf.fill = zeros(shape, dtype=leaf.values.dtype, device=leaf.values.device, requires_grad=True)
-    return leaf.fill
+def with_fill(dense: Tensor, tensor: Tensor, function: Callable | None = None) -> Tensor:
+    """A dense tensor that was made of a sparse one, with the gradient of what the same function makes of its fill."""
+    fill = fill_of(tensor)
+    return dense if fill is None else ops.sparse_filled(dense, fill if function is None else function(fill))
 
 
 def whole_gradient(state: SparseValue, grad: Tensor | None, fill: Tensor | None) -> Tensor:
@@ -119,7 +150,7 @@ def keep_gradient(state: SparseValue, grad: Tensor | None) -> None:
 
 
 def gradients_of(outs: tuple, inputs: Sequence[Any], seeds: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """The gradients of tensors, of which some are sparse: of one that is a leaf dense, if its fill value has one.
+    """The gradients of tensors, of which some are sparse: of one whose fill has one dense.
 
     Args:
         outs, inputs, seeds, args, kwargs: as of ``torch.autograd.grad``; of sparse outputs the values.
@@ -128,27 +159,27 @@ def gradients_of(outs: tuple, inputs: Sequence[Any], seeds: Any, *args: Any, **k
     zeroed = options.pop("materialize_grads", False)
     allowed = options.pop("allow_unused", None) or zeroed
     parts = [state_of(one).values if is_sparse(one) else one for one in inputs]
-    leaves = [None if options.get("is_grads_batched") else filled_leaf(one) for one in inputs]
-    fills = [leaf.fill for leaf in leaves if leaf is not None]
+    owners = [None if options.get("is_grads_batched") else with_a_fill(one) for one in inputs]
+    fills = [owner.fill for owner in owners if owner is not None]
     found = list(gradients(outs, (*parts, *fills), seeds, allow_unused=True, **options))
     of_fills, results = iter(found[len(inputs) :]), []
-    for number, (one, part, grad, leaf) in enumerate(zip(inputs, parts, found, leaves, strict=False)):
-        fill = None if leaf is None else next(of_fills)
+    for number, (one, part, grad, owner) in enumerate(zip(inputs, parts, found, owners, strict=False)):
+        fill = None if owner is None else next(of_fills)
         if grad is None and not allowed:
             raise RuntimeError(unused(number, part, outs))
         grad = zeros_like(part) if grad is None and zeroed else grad
-        if leaf is not None and fill is not None:
-            grad = whole_gradient(leaf, grad, fill)
+        if owner is not None and fill is not None:
+            grad = whole_gradient(owner, grad, fill)
         elif is_sparse(one) and grad is not None:
             grad = sparse_gradient(state_of(one), grad)
         results.append(grad)
     return tuple(results)
 
 
-def filled_leaf(tensor: Any) -> SparseValue | None:
-    """The state of a leaf whose fill value was asked for."""
+def with_a_fill(tensor: Any) -> SparseValue | None:
+    """The state of a sparse tensor whose fill was asked for."""
     state = state_of(tensor) if is_sparse(tensor) else None
-    return state if state is not None and state.fill is not None and state.values.is_leaf else None
+    return state if state is not None and state.fill is not None else None
 
 
 GRAD_OPTIONS = ("retain_graph", "create_graph", "only_inputs", "allow_unused", "is_grads_batched", "materialize_grads")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from tapegrad._src.functions.joining import cat as cat_dense
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.coordinates import coo_of, made, sparse_dim_of
+from tapegrad.sparse.fills import filled, with_fill
 from tapegrad.sparse.tensor import answers, is_coo, not_there, state_of
 
 
@@ -41,13 +44,15 @@ def _cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                                    f"{list(state.shape)} at position {place}")  # fmt: skip
     shape = list(first.shape)
     shape[dim] = sum(state.shape[dim] for state in states)
+    starts = np.cumsum([0, *[state.shape[dim] for state in states]])[:-1].tolist()
     if dim < count:
-        values, indices = cat_dense([state.values for state in states]), _shifted(states, dim)
-        return made(indices, values, shape)
-    starts = np.cumsum([0, *[state.shape[dim] for state in states]])
-    padded = [_padded(state.values, dim - count + 1, int(start), shape[dim])
-              for state, start in zip(states, starts[:-1], strict=True)]  # fmt: skip
-    return made(cat_dense([state.indices[0] for state in states], 1), cat_dense(padded), shape)
+        found = made(_shifted(states, dim), cat_dense([state.values for state in states]), shape)
+    else:
+        padded = [_padded(state.values, dim - count + 1, start, shape[dim])
+                  for state, start in zip(states, starts, strict=True)]  # fmt: skip
+        found = made(cat_dense([state.indices[0] for state in states], 1), cat_dense(padded), shape)
+    return filled(found, *[(tensor, partial(_padded, dim=dim, start=start, length=shape[dim]))
+                           for tensor, start in zip(tensors, starts, strict=True)])  # fmt: skip
 
 
 def _shifted(states: Sequence[Any], dim: int) -> Tensor:
@@ -62,7 +67,7 @@ def _shifted(states: Sequence[Any], dim: int) -> Tensor:
 
 
 def _padded(values: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """Values with zeros around them along a dense dimension."""
+    """Values, or a fill, with zeros around them along a dense dimension."""
     shape = list(values.shape)
     shape[dim] = length
     return values.new_zeros(shape).slice_scatter(values, dim, start, start + values.shape[dim])
@@ -84,18 +89,19 @@ def _index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     for number in wanted[(wanted < -length) | (wanted >= length)]:
         raise IndexError(f"index_select(): index contains {number} that is out of range for tensor of size "
                          f"{list(input.shape)} at dimension {dim}")  # fmt: skip
-    shape = [*state.shape[:dim], len(wanted), *state.shape[dim + 1 :]]
+    shape, chosen = [*state.shape[:dim], len(wanted), *state.shape[dim + 1 :]], lambda fill: fill.index_select(dim, index)
     if dim >= count:
-        return made(state.indices[0], state.values.index_select(dim - count + 1, index), shape, state.coalesced)
+        values = state.values.index_select(dim - count + 1, index)
+        return filled(made(state.indices[0], values, shape, state.coalesced), (input, chosen))
     here = to_host(value_of(state.indices[0]))
     order = np.argsort(here[dim], kind="stable")
     starts, ends = (np.searchsorted(here[dim][order], wanted % length, side=side) for side in ("left", "right"))
     counts = ends - starts
-    chosen = order[np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - starts, counts)]
-    indices = here[:, chosen]
+    rows = order[np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - starts, counts)]
+    indices = here[:, rows]
     indices[dim] = np.repeat(np.arange(len(wanted)), counts)
-    chosen_rows = as_tensor(chosen.astype(np.int64), device=input.device)
-    return made(as_tensor(indices, device=input.device), state.values.index_select(0, chosen_rows), shape)
+    values = state.values.index_select(0, as_tensor(rows.astype(np.int64), device=input.device))
+    return filled(made(as_tensor(indices, device=input.device), values, shape), (input, chosen))
 
 
 @answers("select")
@@ -106,17 +112,18 @@ def picked(input: Tensor, dim: int, index: int) -> Tensor:
     if not -state.shape[dim] <= index < state.shape[dim]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension "
                          f"{dim}")  # fmt: skip
-    shape = [*state.shape[:dim], *state.shape[dim + 1 :]]
+    shape, part = [*state.shape[:dim], *state.shape[dim + 1 :]], methodcaller("select", dim, index)
     if dim >= count:
-        return made(state.indices[0], state.values.select(dim - count + 1, index), shape)
+        return filled(made(state.indices[0], state.values.select(dim - count + 1, index), shape), (input, part))
     here = to_host(value_of(state.indices[0]))
     chosen = as_tensor(np.nonzero(here[dim] == index % state.shape[dim])[0], device=input.device)
     values = renamed(ops.sparse_rows(state.values, chosen), "SelectBackward0")
     if count == 1:
-        return renamed(values.any(0) if values.dtype is bool_dtype else values.sum(0), "SelectBackward0")
+        found = values.any(0) if values.dtype is bool_dtype else values.sum(0)
+        return renamed(with_fill(found, input, part), "SelectBackward0")
     rest = [d for d in range(count) if d != dim]
     indices = as_tensor(here[rest], device=input.device).index_select(1, chosen)
-    return made(indices, values, shape)
+    return filled(made(indices, values, shape), (input, part))
 
 
 @answers("__getitem__")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.attributes import with_values
 from tapegrad.sparse.coordinates import coalesced, made, sparse_of
+from tapegrad.sparse.fills import fill_of, filled
 from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, is_coo, is_sparse, not_there, state_of
 
 
@@ -50,9 +52,10 @@ def product(left: Tensor, right: Tensor, name: str = "mm") -> Tensor:
         return _of_sparse(left, right)
     if is_sparse(left):
         rows, columns, values = triplets(left)
-        return ops.sparse_matmul(values, rows, columns, right, count=left.shape[0])
-    rows, columns, values = triplets(right)
-    return renamed(ops.sparse_matmul(values, columns, rows, left.t(), count=right.shape[1]).t(), "MmBackward0")
+        return ops.sparse_matmul(values, rows, columns, right, fill_of(left), count=left.shape[0])
+    (rows, columns, values), fill = triplets(right), fill_of(right)
+    fill = None if fill is None else fill.t()
+    return renamed(ops.sparse_matmul(values, columns, rows, left.t(), fill, count=right.shape[1]).t(), "MmBackward0")
 
 
 def _of_sparse(left: Tensor, right: Tensor) -> Tensor:
@@ -73,6 +76,7 @@ def _of_sparse(left: Tensor, right: Tensor) -> Tensor:
     summed = ops.sparse_coalesce(pairs, as_tensor(spots.reshape(-1), device=on), count=len(kept))
     indices = as_tensor(np.stack(np.divmod(kept, max(right.shape[1], 1))), device=on)
     found = made(indices, summed, (left.shape[0], right.shape[1]), coalesced=True)
+    filled(found, (left, lambda fill: fill @ right), (right, lambda fill: left @ fill))
     return found if is_coo(left) else found.to_sparse(layout=layout)
 
 
@@ -88,8 +92,9 @@ def _bmm(input: Tensor, mat2: Tensor) -> Tensor:
     batch, rows, columns = input.shape
     number, row, column = state_of(input).indices[0]
     flat, lines = mat2.reshape(-1, mat2.shape[2]), batch * rows
-    found = ops.sparse_matmul(state_of(input).values, number * rows + row, number * columns + column, flat, count=lines)
-    return found.reshape(batch, rows, mat2.shape[2])
+    values, places = state_of(input).values, (number * rows + row, number * columns + column)
+    found = ops.sparse_matmul(values, *places, flat, fill_of(input), count=lines)
+    return renamed(found.reshape(batch, rows, mat2.shape[2]), "BmmBackward0")
 
 
 @answers("mv")
@@ -99,7 +104,7 @@ def _mv(input: Tensor, vec: Tensor) -> Tensor:
 
 @answers("addmv")
 def _addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    return input * beta + _mv(mat, vec) * alpha
+    return renamed(input * beta + _mv(mat, vec) * alpha, "AddmvBackward0")
 
 
 @answers("matmul", "__matmul__")
@@ -109,7 +114,7 @@ def _matmul(input: Tensor, other: Tensor) -> Tensor:
     if input.ndim == other.ndim == 3:
         return _bmm(input, other)
     if input.ndim == 1 and other.ndim == 2:
-        return product(input.unsqueeze(0), other).squeeze(0)
+        return renamed(product(input.unsqueeze(0), other).squeeze(0), "SqueezeBackward4")
     if input.ndim > 2 and other.ndim == 2 and not is_sparse(input):
         return product(input.flatten(0, -2), other).unflatten(0, input.shape[:-1])
     if other.ndim > 2 and is_sparse(input):
@@ -129,7 +134,10 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 
 @answers("addmm")
-def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def _addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, product: Callable = product,
+    node: str = "AddmmBackward0",
+) -> Tensor:  # fmt: skip
     if input.dtype is not mat1.dtype:
         raise RuntimeError(f"expected scalar type {mat1.dtype.scalar_name} but found {input.dtype.scalar_name}")
     found = product(mat1, mat2)
@@ -137,7 +145,7 @@ def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
     if beta == 0:
         return added
     total = (input if beta == 1 else input * beta) + added
-    return total if is_sparse(total) else renamed(total, "AddmmBackward0")
+    return total if is_sparse(total) else renamed(total, node)
 
 
 def _recorded(left: Tensor, right: Tensor) -> Tensor:
@@ -207,8 +215,9 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: An
     tensor([[3., 1.],
             [1., 3.]])
     """
-    function = _addmm if is_sparse(mat1) or is_sparse(mat2) else dense_addmm
-    return function(mat, mat1, mat2, beta=beta, alpha=alpha)
+    if not (is_sparse(mat1) or is_sparse(mat2)):
+        return dense_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    return _addmm(mat, mat1, mat2, beta=beta, alpha=alpha, product=_recorded, node="SparseAddmmBackward0")
 
 
 def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
@@ -244,7 +253,8 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     1
     """
     rows = state_of(coalesced(mat1)).indices[0][0].unique()
-    return made(rows.unsqueeze(0), product(mat1, mat2)[rows], (mat1.shape[0], mat2.shape[1]))
+    values = ops.sparse_hspmm(_recorded(mat1, mat2)[rows])
+    return made(rows.unsqueeze(0), values, (mat1.shape[0], mat2.shape[1]))
 
 
 @answers("smm")
@@ -257,7 +267,8 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
     >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).layout
     torch.sparse_coo
     """
-    return sparse_of(product(input, mat))
+    found = sparse_of(_recorded(input, mat))
+    return with_values(found, ops.sparse_sspaddmm(state_of(found).values))
 
 
 @answers("sspaddmm")
@@ -273,4 +284,5 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
     """
     if not is_sparse(mat1):
         raise not_there("sspaddmm", (input,))
-    return input * beta + smm(mat1, mat2) * alpha
+    found = input * beta + smm(mat1, mat2) * alpha
+    return with_values(found, ops.sparse_sspaddmm(state_of(found).values))

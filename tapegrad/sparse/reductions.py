@@ -20,7 +20,7 @@ from tapegrad.sparse.coordinates import (
     places_of,
     sparse_dim_of,
 )
-from tapegrad.sparse.fills import total
+from tapegrad.sparse.fills import filled, total
 from tapegrad.sparse.tensor import ANSWERS, answers, is_coo, state_of
 
 
@@ -73,7 +73,8 @@ def _sum_of_compressed(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Te
     if not keepdim:
         raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
     dims = sorted({wrap_dim(d, input.ndim) for d in ((dim,) if isinstance(dim, int) else dim)})
-    return ANSWERS["reduced lines"]("sum", input, dims, dtype or state_of(input).values.dtype)
+    found = ANSWERS["reduced lines"]("sum", input, dims, dtype or state_of(input).values.dtype)
+    return filled(found, (input, lambda fill: fill.sum(dims, keepdim=True, dtype=dtype)))
 
 
 @answers("sum")
@@ -89,7 +90,7 @@ def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         dense = [d - count for d in dims if d >= count]
         result = rows.sum(dense) if dense else rows
     else:
-        result = sum(input, dim, dtype=dtype)
+        result = filled(sum(input, dim, dtype=dtype), (input, lambda fill: fill.sum(dims, dtype=dtype) if dims else fill))
     for d in dims if keepdim and dim is not None else ():
         result = result.unsqueeze(d)
     return result

@@ -37,13 +37,13 @@ class SparseValue(Opaque):
             with its dimensions in front.
         lines: of a compressed layout, the version of where rows begin, and the row of each element, once known.
         coalesced: of COO, whether indices are sorted, and no two the same.
-        fill, fills, whole: what takes the gradient of what is not there, what that is made of, and a ``.grad`` that is
-            dense: see Note [Fill values].
+        fill, fills, whole: what takes the gradient of what is not there, those that it will be made of, and a ``.grad``
+            that is dense: see Note [Fill values].
     """
 
     lines: tuple[int, Tensor] | None
     fill: Tensor | None
-    fills: tuple[tuple[SparseValue, Any], ...]
+    fills: tuple[tuple[SparseValue, Callable | None], ...]
     whole: Tensor | None
     __slots__ = ("layout", "indices", "lines", "values", "shape", "dtype", "coalesced", "fill", "fills", "whole",
                  "__weakref__")  # fmt: skip
