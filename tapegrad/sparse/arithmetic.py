@@ -28,6 +28,7 @@ from tapegrad.sparse.coordinates import (
     layout_name,
     made,
     places_in,
+    reaching,
     sparse_dim_of,
 )
 from tapegrad.sparse.fills import fill_of, filled
@@ -89,7 +90,7 @@ def _add(input: Any, other: Any, *, alpha: Any = 1, node: str = "AddBackward0") 
         raise RuntimeError(MINUS)
     found = (merged if is_coo(input) and is_coo(other) else ANSWERS["compressed add"])(input, other, alpha)
     renamed(state_of(found).values, node)
-    return filled(found, (input, None), (other, None if alpha == 1 else lambda fill: fill * alpha))
+    return found
 
 
 @answers("__radd__")
@@ -129,14 +130,21 @@ def merged(left: Tensor, right: Tensor, alpha: Any = 1) -> Tensor:
                            f"{list(two.shape)}")  # fmt: skip
     values = two.values if alpha == 1 else two.values * alpha
     if one.indices[0] is two.indices[0]:
-        return made(one.indices[0], one.values + values, one.shape, one.coalesced)
+        found = made(one.indices[0], one.values + values, one.shape, one.coalesced)
+        return summed(found, left, right, alpha)
     lengths = one.shape[: sparse_dim_of(one)]
     places = [to_host(value_of(places_in(state))) for state in (one, two)]
     spots, kept = merge(*places)
     device = left.device
     together = cat([one.values.to((one.values[:0] + values[:0]).dtype), values])
-    summed = ops.sparse_coalesce(together, as_tensor(spots, device=device), count=len(kept))
-    return made(indices_at(as_tensor(kept, device=device), lengths), summed, one.shape, one.coalesced and two.coalesced)
+    values = ops.sparse_coalesce(together, as_tensor(spots, device=device), count=len(kept))
+    indices, coalesced = indices_at(as_tensor(kept, device=device), lengths), one.coalesced and two.coalesced
+    return reaching(summed(made(indices, values, one.shape, coalesced), left, right, alpha))
+
+
+def summed(found: Tensor, left: Tensor, right: Tensor, alpha: Any) -> Tensor:
+    """The sum of two sparse tensors, whose fill is that of theirs."""
+    return filled(found, (left, None), (right, None if alpha == 1 else lambda fill: fill * alpha))
 
 
 def merge(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -389,7 +397,8 @@ _declare_random("rand_like")
 
 @answers("dropout")
 def _dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, **_: Any) -> Tensor:
-    return with_values(input, dropout(state_of(input).values, p, training))
+    found = with_values(input, dropout(state_of(input).values, p, training))
+    return found if training and p else filled(found, (input, None))
 
 
 @answers("any")

@@ -18,9 +18,9 @@ from tapegrad._src.functions.joining import cat, stack
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
-from tapegrad.sparse.arithmetic import merged
+from tapegrad.sparse.arithmetic import merged, summed
 from tapegrad.sparse.coordinates import coalesced, counted_apart, looks, made, places_of, sparse_of
-from tapegrad.sparse.fills import filled
+from tapegrad.sparse.fills import fill_of, filled
 from tapegrad.sparse.parts import indexed, picked, taken_apart
 from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, not_there, state_of
 
@@ -119,7 +119,11 @@ def batched(matrices: Sequence[Tensor], batch: tuple[int, ...]) -> Tensor:
     parts = [[state.indices[0] for state in states], [state.indices[1] for state in states],
              [state.values for state in states]]  # fmt: skip
     heads, plain, values = (stack(part).reshape(*batch, *part[0].shape) for part in parts)
-    return SparseValue((heads, plain), values, (*batch, *states[0].shape), layout=states[0].layout).as_tensor()
+    found = SparseValue((heads, plain), values, (*batch, *states[0].shape), layout=states[0].layout)
+    fills = [fill for one in matrices if (fill := fill_of(one)) is not None]
+    if len(fills) == len(states):
+        found.fill, found.from_dense = stack(fills).reshape(found.shape), True
+    return found.as_tensor()
 
 
 @answers("empty as")
@@ -261,13 +265,13 @@ def compressed_of(tensor: Tensor, layout: Any, blocksize: Any = None, dense_dim:
     name = repr(layout)[-3:]
     batch = tensor.ndim - 2 - dense_dim if not is_coo(tensor) else 0
     if batch > 0 and not (is_sparse(tensor) and not batch_of(state_of(tensor))):
-        whole = tensor.to_dense() if is_sparse(tensor) else tensor
+        whole = tensor.to_dense(masked_grad=False) if is_sparse(tensor) else tensor
         front = tuple(whole.shape[:batch])
         each = whole.reshape(math.prod(front), *whole.shape[batch:]).unbind(0)
         return batched([compressed_of(one, layout, blocksize, dense_dim) for one in each], front)
     if layout in BY_BLOCKS:
-        made = _blocks_of(tensor.to_dense(), tuple(blocksize), layout, name)
-        return filled(made, (tensor, None)) if is_sparse(tensor) else made
+        tensor = tensor.to_dense(masked_grad=False) if is_sparse(tensor) else tensor
+        return _blocks_of(tensor, tuple(blocksize), layout, name)
     if tensor.ndim - (state_of(tensor).values.ndim - 1 if is_coo(tensor) else dense_dim) != 2:
         if is_coo(tensor):
             raise RuntimeError(f"coo_to_sparse_{name}: conversion from Sparse to Sparse{name.title()} for input "
@@ -365,7 +369,8 @@ def _part(function: Callable, tensor: Tensor, *args: Any) -> Any:
         raise not_there("select", (tensor,))
     state = state_of(tensor)
     parts = [part[index] for part in (*state.indices, state.values)]
-    return SparseValue((parts[0], parts[1]), parts[2], state.shape[1:], layout=state.layout).as_tensor()
+    found = SparseValue((parts[0], parts[1]), parts[2], state.shape[1:], layout=state.layout).as_tensor()
+    return filled(found, (tensor, lambda fill: fill[index]))
 
 
 for _name, _function in (("select", picked), ("__getitem__", indexed), ("unbind", taken_apart)):
@@ -377,7 +382,8 @@ def _add(input: Tensor, other: Tensor, alpha: Any) -> Tensor:
     one, two = state_of(input), state_of(other)
     if one.indices is two.indices:
         values = one.values + (two.values if alpha == 1 else two.values * alpha)
-        return SparseValue(one.indices, values, one.shape, layout=one.layout).as_tensor()
+        found = SparseValue(one.indices, values, one.shape, layout=one.layout).as_tensor()
+        return summed(found, input, other, alpha)
     found = merged(input.to_sparse_coo(), other.to_sparse_coo(), alpha)
     return found.to_sparse(layout=one.layout, blocksize=_blocksize(one))
 

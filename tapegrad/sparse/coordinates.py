@@ -17,7 +17,7 @@ from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
-from tapegrad.sparse.fills import filled
+from tapegrad.sparse.fills import fill_of, filled
 from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, state_of
 
 _checks = False
@@ -315,8 +315,19 @@ def sparse_of(tensor: Tensor, sparse_dim: int | None = None) -> Tensor:
     values = values if sparse_dim is not None else renamed(values, "ToSparseBackward1")
     found = made(indices_at(places, lengths), values, tensor.shape, coalesced=True)
     if values._spec.requires_grad or values._spec.dual:
-        state_of(found).fill = ops.sparse_fill(tensor, places, ndim=dims)
+        state_of(found).fill, state_of(found).from_dense = ops.sparse_fill(tensor, places, ndim=dims), True
     return found
+
+
+def reaching(tensor: Tensor) -> Tensor:
+    """Let values that stand where dense tensors, of which they are made, have none give them gradients; it is given."""
+    state = state_of(tensor)
+    fill = fill_of(tensor) if state.from_dense and state.coalesced else None
+    if fill is not None:
+        places, dims = places_in(state), sparse_dim_of(state)
+        state.values = ops.sparse_filled(state.values, ops.sparse_gather(fill, places, ndim=dims))
+        state.fill = ops.sparse_fill(fill, places, ndim=dims)
+    return tensor
 
 
 def mask_of(self: Tensor, mask: Tensor) -> Tensor:

@@ -10,8 +10,11 @@ as an operand which it does not read.
 A fill is made when such an operator asks for it (``fill_of``), so that nothing of a matrix's size is made for others:
 that of a leaf is a leaf. What is made of sparse tensors by an operation that is linear in each element, or moves them,
 says of whose fills its own is the sum, and what becomes of each (``filled``); what else is made of one has none. Only
-the fill of ``dense.to_sparse()`` is made with it, for the dense tensor may be written to. Values that are parts of
-another tensor's memory, as those given to ``sparse_coo_tensor``, have no fill.
+the fill of ``dense.to_sparse()`` is made with it, for the dense tensor may be written to. Values that are a tensor of
+their own, as those given to ``sparse_coo_tensor``, come without one.
+
+A sum has places that a summand has not. Its values give what is made of dense tensors their gradient there, too
+(``reaching``); to a leaf, whose matrix nobody has in full, they give none.
 
 A gradient of both is one dense tensor, made when it is read. Of coordinates that are there twice a gradient is there
 once, as in PyTorch.
@@ -22,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.bindings.state.attributes import set_flag
 from tapegrad._src.functions.creation import ones_like, zeros, zeros_like
 from tapegrad._src.functions.selection import where
 from tapegrad._src.tape.modes import switched, thread
@@ -36,16 +40,21 @@ from tapegrad.sparse.tensor import SparseTensor, SparseValue, become, is_coo, is
 def filled(tensor: Tensor, *parts: tuple[Tensor, Callable | None]) -> Any:
     """Say of a sparse tensor that its fill is the sum of those of others, each as a function gives it; it is given."""
     state = state_of(tensor)
-    given = [(state_of(one), function) for one, function in parts]
-    state.fills += tuple(part for part in given if part[0] is not state and _has_fill(part[0]))
+    if _is_recorded(state):
+        given = [(state_of(one), function) for one, function in parts]
+        state.fills += tuple(part for part in given if part[0] is not state and _has_fill(part[0]))
+        state.from_dense = any(before.from_dense for before, _ in state.fills)
     return tensor
 
 
-def _has_fill(state: SparseValue) -> bool:
+def _is_recorded(state: SparseValue) -> bool:
     spec = state.values._spec
-    if not (spec.dual or (spec.requires_grad and thread.modes.grad)):
-        return False
-    return state.fill is not None or bool(state.fills) or (state.values.is_leaf and not spec.level)
+    return spec.dual or (spec.requires_grad and thread.modes.grad)
+
+
+def _has_fill(state: SparseValue) -> bool:
+    made = state.fill is not None or bool(state.fills) or (state.values.is_leaf and not state.values._spec.level)
+    return made and _is_recorded(state)
 
 
 def fill_of(tensor: Tensor) -> Tensor | None:
@@ -70,7 +79,8 @@ def _made(state: SparseValue) -> Tensor:
     if not state.fills:
         with switched(grad=False):
             nothing = zeros((), dtype=values.dtype, device=values.device).expand(state.shape)
-        return nothing.requires_grad_()
+        set_flag(nothing, True)
+        return nothing
     for before, function in state.fills:
         part = before.fill if function is None else function(before.fill)
         total = part if total is None else total + part

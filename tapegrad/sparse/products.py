@@ -15,7 +15,7 @@ from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.attributes import with_values
-from tapegrad.sparse.coordinates import coalesced, made, sparse_of
+from tapegrad.sparse.coordinates import coalesced, made, reaching, sparse_of
 from tapegrad.sparse.fills import fill_of, filled
 from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, is_coo, is_sparse, not_there, state_of
 
@@ -49,7 +49,10 @@ def product(left: Tensor, right: Tensor, name: str = "mm") -> Tensor:
         said = "mat1 dtype {} does not match mat2 dtype {}" if both else "expected scalar type {} but found {}"
         raise RuntimeError(said.format(*(names if is_sparse(left) else names[::-1])))
     if is_sparse(left) and is_sparse(right):
-        return _of_sparse(left, right)
+        found = filled(_of_sparse(left, right), (left, lambda fill: fill @ right), (right, lambda fill: left @ fill))
+        found = reaching(found).to_sparse(layout=state_of(left).layout)
+        renamed(state_of(found).values, "MmBackward0")
+        return found
     if is_sparse(left):
         rows, columns, values = triplets(left)
         return ops.sparse_matmul(values, rows, columns, right, fill_of(left), count=left.shape[0])
@@ -59,8 +62,7 @@ def product(left: Tensor, right: Tensor, name: str = "mm") -> Tensor:
 
 
 def _of_sparse(left: Tensor, right: Tensor) -> Tensor:
-    """The product of two sparse matrices: a sum over all pairs of entries that meet."""
-    layout = state_of(left).layout
+    """The product of two sparse matrices, with coordinates: a sum over all pairs of entries that meet."""
     rows, inner, values = triplets(coalesced(left) if is_coo(left) else left)
     heads, columns, others = triplets(coalesced(right) if is_coo(right) else right)
     at, wanted = (to_host(value_of(part)) for part in (heads, inner))
@@ -75,9 +77,7 @@ def _of_sparse(left: Tensor, right: Tensor) -> Tensor:
              * ops.sparse_rows(others, as_tensor(second, device=on)))  # fmt: skip
     summed = ops.sparse_coalesce(pairs, as_tensor(spots.reshape(-1), device=on), count=len(kept))
     indices = as_tensor(np.stack(np.divmod(kept, max(right.shape[1], 1))), device=on)
-    found = made(indices, summed, (left.shape[0], right.shape[1]), coalesced=True)
-    filled(found, (left, lambda fill: fill @ right), (right, lambda fill: left @ fill))
-    return found if is_coo(left) else found.to_sparse(layout=layout)
+    return made(indices, summed, (left.shape[0], right.shape[1]), coalesced=True)
 
 
 @answers("mm", "spmm")
@@ -154,6 +154,10 @@ def _recorded(left: Tensor, right: Tensor) -> Tensor:
     if fits and is_sparse(left) and not is_sparse(right):
         rows, columns, values = triplets(left)
         return ops.sparse_addmm(values, rows, columns, right, count=left.shape[0])
+    if fits and is_coo(left) and is_coo(right):
+        found = _of_sparse(left, right)
+        renamed(state_of(found).values, "SparseSparseMatmulBackward0")
+        return found
     return product(left, right) if is_sparse(left) or is_sparse(right) else left.mm(right)
 
 

@@ -37,16 +37,17 @@ class SparseValue(Opaque):
             with its dimensions in front.
         lines: of a compressed layout, the version of where rows begin, and the row of each element, once known.
         coalesced: of COO, whether indices are sorted, and no two the same.
-        fill, fills, whole: what takes the gradient of what is not there, those that it will be made of, and a ``.grad``
-            that is dense: see Note [Fill values].
+        fill, fills, from_dense, whole: what takes the gradient of what is not there, those that it will be made of,
+            whether it is one of a dense tensor, and a ``.grad`` that is dense: see Note [Fill values].
     """
 
     lines: tuple[int, Tensor] | None
     fill: Tensor | None
     fills: tuple[tuple[SparseValue, Callable | None], ...]
+    from_dense: bool
     whole: Tensor | None
-    __slots__ = ("layout", "indices", "lines", "values", "shape", "dtype", "coalesced", "fill", "fills", "whole",
-                 "__weakref__")  # fmt: skip
+    __slots__ = ("layout", "indices", "lines", "values", "shape", "dtype", "coalesced", "fill", "fills",
+                 "from_dense", "whole", "__weakref__")  # fmt: skip
 
     below = None
     nbytes = 0
@@ -58,7 +59,7 @@ class SparseValue(Opaque):
         self.layout, self.indices, self.values, self.lines = layout, indices, values, None
         self.shape, self.coalesced = tuple(shape), coalesced
         self.fill = self.whole = None
-        self.fills = ()
+        self.fills, self.from_dense = (), False
         self.dtype = values._spec.dtype.numpy
 
     @property
