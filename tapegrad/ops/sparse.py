@@ -103,7 +103,7 @@ def sparse_gather(x, places, *, ndim):
 
 
 def _heeding(out: Any, fill: Any, through: Any, *others: Any) -> Any:
-    """``out``, with the derivative of ``out + through(fill, *others)``, which is linear in each of them that has one."""
+    """``out``, with the derivative of ``out + through(fill, *others)``, which is linear in each that has one."""
 
     @jax.custom_jvp
     def heeding(out: Any, fill: Any, *others: Any) -> Any:
@@ -224,7 +224,8 @@ def _product(x: Any, rows: Any, columns: Any, y: Any, *, count: int) -> Any:
 
 def _as_matrices(g, y, shape):
     """The rows of a product, and of its right factor, as those of a left factor of this shape, perhaps of a batch."""
-    return [view(one, shape=(*shape[:-2], length, one.shape[-1])) for one, length in zip((g, y), shape[-2:], strict=True)]
+    *batch, rows, columns = shape
+    return view(g, shape=(*batch, rows, g.shape[-1])), view(y, shape=(*batch, columns, y.shape[-1]))
 
 
 def _fill_gradient(g, y, fill_shape):

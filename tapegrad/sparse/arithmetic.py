@@ -85,7 +85,7 @@ def _add(input: Any, other: Any, *, alpha: Any = 1, node: str = "AddBackward0") 
     if isinstance(alpha, float) and input.dtype.category < FLOATING and other.dtype.category < FLOATING:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if not is_sparse(input):
-        return _added_to_dense(input, other, alpha)
+        return renamed(_added_to_dense(input, other, alpha), node)
     if input.dtype is other.dtype is bool_dtype and node == "SubBackward0":
         raise RuntimeError(MINUS)
     found = (merged if is_coo(input) and is_coo(other) else ANSWERS["compressed add"])(input, other, alpha)
@@ -301,7 +301,8 @@ def _add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 @answers("sub_", "subtract_", "__isub__")
 def _sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    return _add_(self, other, alpha=-alpha)
+    found = _add_(self, other, alpha=-alpha)
+    return found if is_sparse(found) else renamed(found, "SubBackward0")
 
 
 def _add_rows(self: Tensor, other: Tensor, alpha: Any) -> Tensor:

@@ -382,8 +382,8 @@ def _add(input: Tensor, other: Tensor, alpha: Any) -> Tensor:
     one, two = state_of(input), state_of(other)
     if one.indices is two.indices:
         values = one.values + (two.values if alpha == 1 else two.values * alpha)
-        found = SparseValue(one.indices, values, one.shape, layout=one.layout).as_tensor()
-        return summed(found, input, other, alpha)
+        together = SparseValue(one.indices, values, one.shape, layout=one.layout)
+        return summed(together.as_tensor(), input, other, alpha)
     found = merged(input.to_sparse_coo(), other.to_sparse_coo(), alpha)
     return found.to_sparse(layout=one.layout, blocksize=_blocksize(one))
 

@@ -75,15 +75,16 @@ def fill_of(tensor: Tensor) -> Tensor | None:
 
 def _made(state: SparseValue) -> Tensor:
     """The fill of a leaf, or the sum of those of others, which are made."""
-    values, total = state.values, None
+    values = state.values
     if not state.fills:
         with switched(grad=False):
             nothing = zeros((), dtype=values.dtype, device=values.device).expand(state.shape)
         set_flag(nothing, True)
         return nothing
-    for before, function in state.fills:
-        part = before.fill if function is None else function(before.fill)
-        total = part if total is None else total + part
+    parts = [before.fill if function is None else function(before.fill) for before, function in state.fills]
+    total: Any = parts[0]
+    for part in parts[1:]:
+        total = total + part
     if values.retains_grad:
         total.retain_grad()
     state.fills = ()

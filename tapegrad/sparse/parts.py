@@ -89,7 +89,8 @@ def _index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     for number in wanted[(wanted < -length) | (wanted >= length)]:
         raise IndexError(f"index_select(): index contains {number} that is out of range for tensor of size "
                          f"{list(input.shape)} at dimension {dim}")  # fmt: skip
-    shape, chosen = [*state.shape[:dim], len(wanted), *state.shape[dim + 1 :]], lambda fill: fill.index_select(dim, index)
+    shape = [*state.shape[:dim], len(wanted), *state.shape[dim + 1 :]]
+    chosen = methodcaller("index_select", dim, index)
     if dim >= count:
         values = state.values.index_select(dim - count + 1, index)
         return filled(made(state.indices[0], values, shape, state.coalesced), (input, chosen))

@@ -142,9 +142,7 @@ def _addmm(
         raise RuntimeError(f"expected scalar type {mat1.dtype.scalar_name} but found {input.dtype.scalar_name}")
     found = product(mat1, mat2)
     added = found if alpha == 1 else found * alpha
-    if beta == 0:
-        return added
-    total = (input if beta == 1 else input * beta) + added
+    total = added if beta == 0 else (input if beta == 1 else input * beta) + added
     return total if is_sparse(total) else renamed(total, node)
 
 
@@ -194,7 +192,7 @@ def reduced_product(left: Tensor, right: Tensor, reduce: str) -> Tensor:
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     """The product of a sparse matrix with another matrix, dense or sparse; sparse if both are.
 
-    Gradients reach the values of a sparse factor, and all of a dense one.
+    Gradients reach the values of a sparse factor, where those of ``mat1 @ mat2`` reach all of it.
 
     Args:
         mat1, mat2: matrices.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import Any
 
 from tapegrad._src.bindings.arguments import wrap_dim
@@ -63,7 +64,7 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
 def _sum_of_compressed(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
     """The sum of a compressed matrix: over dimensions as PyTorch has it, of CSR alone, which stay."""
     if dim is None:
-        return total(input, dtype)
+        return renamed(total(input, dtype), "SumBackward0")
     if state_of(input).layout is not layouts.sparse_csr:
         name = repr(state_of(input).layout)[-3:].title()
         raise RuntimeError(
@@ -88,9 +89,10 @@ def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     if set(range(count)) <= set(dims):
         rows = total(input, dtype)
         dense = [d - count for d in dims if d >= count]
-        result = rows.sum(dense) if dense else rows
+        result = renamed(rows.sum(dense) if dense else rows, f"SumBackward{0 if dim is None else 1}")
     else:
-        result = filled(sum(input, dim, dtype=dtype), (input, lambda fill: fill.sum(dims, dtype=dtype) if dims else fill))
+        of_fill = methodcaller("sum", dims, dtype=dtype) if dims else None
+        result = filled(sum(input, dim, dtype=dtype), (input, of_fill))
     for d in dims if keepdim and dim is not None else ():
         result = result.unsqueeze(d)
     return result
