@@ -35,14 +35,14 @@ from tapegrad.sparse.fills import fill_of, filled
 from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, is_coo, is_sparse, not_there, state_of, written
 
 
-def _declare(name: str, adds_up: bool) -> None:
+def _declare(name: str, adds_up: bool, linear: bool = False) -> None:
     def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         tensor = coalesced(self) if adds_up and is_coo(self) else self
         if kwargs.pop("inplace", False):
             return written(self, function(self)._value, in_memory=True)
         of = methodcaller(name, *args, **kwargs)
         found = with_values(tensor, of(state_of(tensor).values))
-        return filled(found, (tensor, of)) if name in LINEAR else found
+        return filled(found, (tensor, of)) if linear else found
 
     answers(name)(function)
     _elementwise[name] = adds_up
@@ -50,16 +50,16 @@ def _declare(name: str, adds_up: bool) -> None:
 
 _elementwise = dict.fromkeys(["pow", "mul", "multiply", "div", "divide", "floor_divide"], False)
 MULTIPLIES = ("mul", "multiply")
-LINEAR = frozenset(("neg", "negative", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg", "deg2rad",
-                    "rad2deg"))  # fmt: skip
 # what is 0 at 0, and sparse tensors have
-for _name in """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil deg2rad erf erfinv expm1 floor
-        frac isinf isnan isneginf isposinf log1p positive rad2deg relu round sgn sign signbit sin sinh sqrt square tan
+for _name in """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil erf erfinv expm1 floor
+        frac isinf isnan isneginf isposinf log1p relu round sgn sign signbit sin sinh sqrt square tan
         tanh trunc fix""".split():  # noqa: SIM905 - shorter
     _declare(_name, adds_up=True)
+for _name in ("deg2rad", "positive", "rad2deg"):
+    _declare(_name, adds_up=True, linear=True)
 # where values at one place need not be added up before
 for _name in "neg negative conj conj_physical resolve_conj resolve_neg nan_to_num".split():  # noqa: SIM905
-    _declare(_name, adds_up=False)
+    _declare(_name, adds_up=False, linear=_name != "nan_to_num")
 ANSWERS["__neg__"], ANSWERS["__abs__"], ANSWERS["__pos__"] = ANSWERS["neg"], ANSWERS["abs"], ANSWERS["positive"]
 
 

@@ -58,7 +58,7 @@ def _has_fill(state: SparseValue) -> bool:
 
 
 def fill_of(tensor: Tensor) -> Tensor | None:
-    """What takes the gradient of all that a sparse tensor has not, which is made now; None if there is no such one."""
+    """The fill of a sparse tensor, which is made now; None if gradients are not recorded, or do not go there."""
     state = state_of(tensor)
     if not _has_fill(state):
         return None
