@@ -103,7 +103,7 @@ def sparse_gather(x, places, *, ndim):
 
 
 def _heeding(out: Any, fill: Any, through: Any, *others: Any) -> Any:
-    """``out``, with the derivative of ``out + through(fill, *others)``, which is linear in each that has one."""
+    """``out``, with the derivative of ``out + through(fill, *others)``; ``through`` of zeros is zeros."""
 
     @jax.custom_jvp
     def heeding(out: Any, fill: Any, *others: Any) -> Any:
@@ -111,10 +111,7 @@ def _heeding(out: Any, fill: Any, through: Any, *others: Any) -> Any:
 
     @heeding.defjvp
     def tangent(primals: tuple, tangents: tuple) -> tuple:
-        (out, fill, *others), (t_out, t_fill, *t_others) = primals, tangents
-        moved = t_out + through(t_fill, *others)
-        linear = bool(others) and jnp.issubdtype(others[0].dtype, jnp.inexact)
-        return out, _heeding(moved, fill, through, *t_others) if linear else moved
+        return primals[0], tangents[0] + jax.jvp(through, primals[1:], tangents[1:])[1]
 
     return heeding(out, fill, *others)
 
