@@ -1,7 +1,8 @@
 """``gradcheck`` of functions of sparse tensors, as a function of dense ones that makes these.
 
 If it is ``masked``, what is varied are the values that are there. If not, all elements are, of a tensor that has them
-all; what is compared with the differences is the gradient of the tensor that was given, whose other elements have none.
+all; what is compared with the differences is the gradient of the tensor that was given, whose other elements have one
+of some functions only.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ says of whose fills its own is the sum, and what becomes of each (``filled``); w
 the fill of ``dense.to_sparse()`` is made with it, for the dense tensor may be written to. Values that are a tensor of
 their own, as those given to ``sparse_coo_tensor``, come without one.
 
-A sum has places that a summand has not. Its values give what is made of dense tensors their gradient there, too
-(``reaching``); to a leaf, whose matrix nobody has in full, they give none.
+A tensor that would be larger than all memory has none: PyTorch's gradient of it can't be made, either. A sum has places
+that a summand has not. Its values give what is made of dense tensors their gradient there, too (``reaching``); to a
+leaf, whose matrix nobody has in full, they give none.
 
 A gradient of both is one dense tensor, made when it is read. Of coordinates that are there twice a gradient is there
 once, as in PyTorch.
@@ -26,6 +27,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._src.bindings.state.attributes import set_flag
+from tapegrad._src.execution.data.sizes import check_size
 from tapegrad._src.functions.creation import ones_like, zeros, zeros_like
 from tapegrad._src.functions.selection import where
 from tapegrad._src.tape.modes import switched, thread
@@ -54,7 +56,16 @@ def _is_recorded(state: SparseValue) -> bool:
 
 def _has_fill(state: SparseValue) -> bool:
     made = state.fill is not None or bool(state.fills) or (state.values.is_leaf and not state.values._spec.level)
-    return made and _is_recorded(state)
+    return made and _is_recorded(state) and _fits(state)
+
+
+def _fits(state: SparseValue) -> bool:
+    spec = state.values._spec
+    try:
+        check_size(state.shape, spec.dtype.itemsize, spec.device.type)
+    except RuntimeError:
+        return False
+    return True
 
 
 def fill_of(tensor: Tensor) -> Tensor | None:

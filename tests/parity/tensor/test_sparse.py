@@ -347,6 +347,8 @@ check(lambda x: torch.sparse.sum(x), d.to_sparse(), True), check(lambda x: (x * 
 check(lambda x: x * x, d.to_sparse(), True)
 check(lambda x: torch.sparse.mm(x, y), d.to_sparse(), False)
 check(lambda x: torch.sparse.mm(x, y), r, False)
+check(lambda x: x @ y, d.to_sparse(), False), check(lambda x: (x * 2).t() @ y, r, False)
+check(lambda x: x.to_dense(masked_grad=False).sin(), d.to_sparse(), False), check(lambda x: x.sum(), r, False)
 check(lambda x: x.to_dense().sin(), d.to_sparse(), True), check(lambda x: x.to_dense(masked_grad=True), r, False)
 gradcheck(lambda z: torch.sparse.mm(r.double(), z), (y.requires_grad_(),))
 """)

@@ -311,6 +311,7 @@ def test_nothing_is_made_of_the_size_of_a_large_matrix():
     x = tapegrad.ones(count, 2)
     tapegrad.sparse.mm(leaf * 2 + other, x).sum().backward()
     assert leaf.grad.layout is tapegrad.sparse_coo and leaf.grad._values().tolist() == [4.0] * 10
+    assert (leaf @ x).sum() == 20 and leaf.t().sum() == 10
     with tapegrad.no_grad():
         assert (leaf @ x).sum() == 20
 
