@@ -53,13 +53,13 @@ def sparse_transpose(x):
     return x
 
 
-@general(x=underivable("aten::hspmm"), aten=None, node="torch::autograd::NotImplemented")
+@general(x=underivable("aten::hspmm"), aten=None, node="torch::autograd::NotImplemented", profile="hspmm")
 def sparse_hspmm(x):
     """The rows of the product that ``torch.hspmm`` gives."""
     return x
 
 
-@general(x=underivable("aten::sspaddmm"), aten=None, node="torch::autograd::NotImplemented")
+@general(x=underivable("aten::sspaddmm"), aten=None, node="torch::autograd::NotImplemented", profile="sspaddmm")
 def sparse_sspaddmm(x):
     """The values of the sum that ``torch.sspaddmm`` gives."""
     return x

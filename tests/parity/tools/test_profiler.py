@@ -450,7 +450,7 @@ def test_stacks_are_written(module, tmp_path):
     assert path.read_text() == "b.py(2):_g;a.py(1):_f 20\na.py(3):_f 2460\nc.py(2):_h;a.py(1):_f 10\n"
 
 
-INTERNAL = 30 + 13 + 4 + 2
+INTERNAL = 30 + 16 + 4 + 2
 """How many operators of the table are steps inside one of PyTorch's, and keep a name of their own; of which how many
 compute with the values of sparse tensors, where PyTorch has functions of its own for each layout, of nested ones, or
 of complex numbers of two halves."""
