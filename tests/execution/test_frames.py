@@ -88,6 +88,11 @@ def tensor_to_rows():
     return lambda: x.__setitem__(next(places) % 4, row)
 
 
+def element():
+    x = matrix()
+    return lambda: x[0, 0]
+
+
 def column_in_place():
     x = matrix()
     return lambda: x[:, 1].mul_(2)
@@ -121,7 +126,7 @@ def new_length():
 
 CALLS = {
     product: 4, total: 4, layer: 15, sum_in_place: 10, row_in_place: 50, number_to_row: 14, tensor_to_rows: 15,
-    column_in_place: 39,
+    column_in_place: 39, element: 28,
 }  # fmt: skip
 PREPARED = {backward: 37, backward_again: 46, new_length: 38}
 

@@ -6,8 +6,9 @@ the caller said is put into an operator's words. Of most functions that compute 
 modes, the specs of the tensors, and what the other arguments are. They are declared as cacheable. When a call of one
 comes back, it is watched (Note [Watchers] in ``tape/modes.py``): if all that it did was to call one operator, on its
 tensors in their order, and to return the result as it was, then calls with that key run the operator's plan from then
-on. If the result is a view, or several, they make it as ``view_of`` does what it has done before. What is refused,
-overridden, cast or told to somebody runs no plan of these modes, so it goes the long way always.
+on. If the result is a view, or several, or a view of a view (``x[0, 0]``), they make it as ``view_of`` does what it has
+done before. What is refused, overridden, cast or told to somebody runs no plan of these modes, so it goes the long way
+always.
 
 Where keys do not come back, as of lengths that are new each time, it only takes time to look for them. So a function
 of which nothing was found for ``MISSED`` calls in a row *backs off*: its next calls go the long way, and nobody looks.
@@ -116,14 +117,15 @@ def watched(whole: Callable, key: tuple, args: tuple, kwargs: dict[str, Any]) ->
         thread.interceptors, thread.modes = interceptors, modes
     for _, op, operands, settings, _, _ in seen:  # what gives calls to watchers need not be kept
         op.plans.pop(key_of((told, *map(spec_of, operands)), settings), None)
-    if len(seen) == 1 and warned == warn_once.calls:
-        made_in, op, operands, settings, made, node = seen[0]
-        unmoved = function_key(key[0], args, kwargs) == key  # a trace may have changed what a tensor is
-        if made_in is modes and made is result and node is type_of_node(result) and unmoved:
-            call = _again(op, operands, settings, args, kwargs, result)
-            if call is not None:
-                function_calls.keep(key, call)
-                _counts.forget(key)  # should it be evicted, it is watched again
+    plain = all([made_in is modes and node is type_of_node(made) for made_in, *_, made, node in seen])
+    if seen and seen[-1][-2] is result and plain and warned == warn_once.calls:
+        call = None
+        if function_key(key[0], args, kwargs) == key:  # a trace may have changed what a tensor is
+            called = [calls[1:-1] for calls in seen]
+            call = _again(*called[0][:-1], args, kwargs, result) if len(seen) == 1 else _views_in_turn(called, args, kwargs)
+        if call is not None:
+            function_calls.keep(key, call)
+            _counts.forget(key)  # should it be evicted, it is watched again
     return result
 
 
@@ -146,6 +148,28 @@ def _again(op: OperatorLike, operands: tuple, settings: dict, args: tuple, kwarg
     if type(result) is Tensor:
         return view_again(operands[0], result, op, operands[1:], settings)
     return views_again(operands[0], result, op, settings) if type(result) is tuple and result else None
+
+
+def _views_in_turn(called: list[tuple], args: tuple, kwargs: dict[str, Any]) -> Callable | None:
+    """A function that makes views, each of the one before, as these calls of operators have; None if they are others."""
+    steps, given = [], args[0] if args else None
+    for op, operands, settings, made in called:
+        if not operands or operands[0] is not given or type(made) is not Tensor:
+            return None
+        step = None if any(map(has_tensors, operands[1:])) else view_again(given, made, op, operands[1:], settings)
+        if step is None:
+            return None
+        steps.append(step)
+        given = made
+    if any(map(has_tensors, (*args[1:], *kwargs.values()))):
+        return None
+
+    def again(x: Tensor, *_: Any, **named: Any) -> Tensor:
+        for step in steps:
+            x = step(x)
+        return x
+
+    return again
 
 
 def _on_arguments(run: Callable, args: tuple, kwargs: dict[str, Any], operands: tuple) -> Callable | None:

@@ -19,6 +19,7 @@ value that is there already.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import EllipsisType
 from typing import Any
 
 from tapegrad._src.caches import memory
@@ -139,7 +140,7 @@ COUNTED = 256
 
 # -- public functions --------------------------------------------------------------------------------------------------
 
-PLAIN = frozenset((int, float, bool, str, dtype, type(None)))
+PLAIN = frozenset((int, float, bool, str, dtype, type(None), EllipsisType))
 """Types of arguments whose values are a part of the key, where equal ones are the same."""
 
 COUNTING = frozenset((int, type(None)))

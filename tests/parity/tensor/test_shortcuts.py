@@ -61,7 +61,9 @@ VIEWS = [
     ("select", (0, 2)), ("narrow", (1, 1, 2)), ("diagonal", ()), ("__getitem__", (slice(1, None),)),
     ("__getitem__", (slice(True, None),)), ("__getitem__", (slice(None, None, 0),)), ("__getitem__", (1,)),
     ("__getitem__", (2,)), ("__getitem__", (-1.0,)), ("__getitem__", (True,)), ("__getitem__", ((0, slice(1, 3)),)),
-    ("__getitem__", ([1, 0],)), ("__getitem__", ((slice(None), None),)),
+    ("__getitem__", ([1, 0],)), ("__getitem__", ((slice(None), None),)), ("__getitem__", ((1, 2),)),
+    ("__getitem__", ((1, -4),)), ("__getitem__", ((..., 0),)), ("__getitem__", ((0, None, slice(1, None)),)),
+    ("__getitem__", ((None, slice(1, None), 1),)), ("__getitem__", ((slice(None), [1, 0], 0)[::2],)),
 ]  # fmt: skip
 
 
