@@ -1,4 +1,4 @@
-"""Arrays that were pickled, as batches from workers are: their dtype is equal to NumPy's own one, and another object."""
+"""Arrays that were pickled, as batches from workers are: their dtype is equal to NumPy's own, and another object."""
 
 from __future__ import annotations
 

@@ -121,8 +121,11 @@ def watched(whole: Callable, key: tuple, args: tuple, kwargs: dict[str, Any]) ->
     if seen and seen[-1][-2] is result and plain and warned == warn_once.calls:
         call = None
         if function_key(key[0], args, kwargs) == key:  # a trace may have changed what a tensor is
-            called = [calls[1:-1] for calls in seen]
-            call = _again(*called[0][:-1], args, kwargs, result) if len(seen) == 1 else _views_in_turn(called, args, kwargs)
+            (_, op, operands, settings, _, _), *others = seen
+            if others:
+                call = _views_in_turn(seen, args, kwargs)
+            else:
+                call = _again(op, operands, settings, args, kwargs, result)
         if call is not None:
             function_calls.keep(key, call)
             _counts.forget(key)  # should it be evicted, it is watched again
@@ -150,10 +153,11 @@ def _again(op: OperatorLike, operands: tuple, settings: dict, args: tuple, kwarg
     return views_again(operands[0], result, op, settings) if type(result) is tuple and result else None
 
 
-def _views_in_turn(called: list[tuple], args: tuple, kwargs: dict[str, Any]) -> Callable | None:
-    """A function that makes views, each of the one before, as these calls of operators have; None if they are others."""
+def _views_in_turn(seen: list[tuple], args: tuple, kwargs: dict[str, Any]) -> Callable | None:
+    """A function that makes views, each of the one before, as operators did that were seen; None if they did other
+    things."""
     steps, given = [], args[0] if args else None
-    for op, operands, settings, made in called:
+    for _, op, operands, settings, made, _ in seen:
         if not operands or operands[0] is not given or type(made) is not Tensor:
             return None
         step = None if any(map(has_tensors, operands[1:])) else view_again(given, made, op, operands[1:], settings)
