@@ -70,6 +70,22 @@ def aliases_that_are_written(wrap):
     return lambda number: step(other if number < 5 else w.detach()), [w, other]
 
 
+def a_part_without_a_history(wrap):
+    w = leaf(1.0, 2.0)
+
+    @wrap
+    def step():
+        part = w.chunk(2)[0]
+        with torch.no_grad():
+            w.mul_(0.5)
+        return part  # its history is refused to who asks for it, and nobody does
+
+    def call(number):
+        return step().tolist()
+
+    return call, [w]
+
+
 def arguments_in_place(wrap):
     state = torch.zeros(2)
 
@@ -558,7 +574,7 @@ def test_what_is_put_by_a_mask_needs_no_places():
         (lambda x: x > 0, lambda x: torch.ones(2), None),
         (lambda x: x[0] > 0, lambda x: 1.0, r"mask \[3\] at index 0 does not match .* \[2, 3\]"),
         (lambda x: x[:, 0] > 0, lambda x: torch.ones(2), "shape mismatch: value tensor of shape .2. cannot"),
-        (lambda x: x[:, 0] > 0, lambda x: torch.ones(3, dtype=torch.float64), "require the source and destination"),
+        (lambda x: x[:, 0] > 0, lambda x: torch.ones(3, dtype=torch.float64), "requires the source and destination"),
     ],
 )
 def test_what_no_mask_can_put(mask, value, message):

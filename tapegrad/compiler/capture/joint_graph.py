@@ -310,11 +310,18 @@ class Joint:
 
 
 def outgoing(capture: Capture, given: Sequence[Any]) -> Iterator[Tensor]:
-    """The tensors among results, each once, that have a history of the call which is not used up."""
+    """The tensors among results, each once, that have a history of the call which is not used up.
+
+    Raises:
+        Unaccounted: one is a view that has none any more, for what it is a view of was written to.
+    """
     known: set[int] = set()
     for leaf in given:
         if isinstance(leaf, Tensor) and id(leaf) not in known and id(leaf) not in capture.seen:
             known.add(id(leaf))
-            edge = edge_of(leaf)
+            try:
+                edge = edge_of(leaf)
+            except RuntimeError as error:  # which is for who asks for its history
+                raise Unaccounted(f"it returns a view without a history: {error}") from None
             if edge is not None and not is_used_up(edge, capture):
                 yield leaf
