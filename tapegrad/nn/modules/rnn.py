@@ -489,11 +489,11 @@ class RNNCellBase(Module):
         uniform_parameters(self)
 
     def _check(self, x: Tensor, name: str) -> None:
-        if x.ndim not in (1, 2):
-            raise ValueError(f"{self._shown}: Expected {name} to be 1D or 2D, got {x.ndim}D instead")
+        if x.dim() not in (1, 2):
+            raise ValueError(f"{self._shown}: Expected {name} to be 1D or 2D, got {x.dim()}D instead")
 
     def _begin(self, input: Tensor) -> Tensor:
-        return zeros(input.shape[0], self.hidden_size, dtype=input.dtype, device=input.device)
+        return zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
 
     def _weights(self) -> tuple[Any, ...]:
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
@@ -503,7 +503,7 @@ class RNNCellBase(Module):
         self._check(input, "input")
         if hx is not None:
             self._check(hx, "hidden")
-        if input.ndim == 2:
+        if input.dim() == 2:
             return function(input, self._begin(input) if hx is None else hx, *self._weights())
         input = input.unsqueeze(0)
         hx = self._begin(input) if hx is None else hx.unsqueeze(0)
@@ -572,7 +572,7 @@ class LSTMCell(RNNCellBase):
         self._check(input, "input")
         for number, state in enumerate(hx or ()):
             self._check(state, f"hx[{number}]")
-        is_batched = input.ndim == 2
+        is_batched = input.dim() == 2
         input = input if is_batched else input.unsqueeze(0)
         if hx is None:
             hx = (self._begin(input),) * 2
