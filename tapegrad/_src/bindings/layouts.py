@@ -53,9 +53,9 @@ def format_strides(given: memory_format, shape: Ints) -> Ints:
 
 def copy_strides(function: str, input: Tensor, given: Any) -> Ints:
     """The strides of a copy of a tensor in a memory format; of one that is given none, like those of the tensor."""
-    chosen, shape = checked_format(function, given), tuple(input.shape)
+    chosen, shape, spec = checked_format(function, given), tuple(input.shape), input._spec
     if chosen is preserve_format:
-        return shape and preserved_strides(shape, input._spec.layout)
+        return spec.layout if spec.strides is None else preserved_strides(shape, spec.layout)
     return format_strides(chosen, shape)
 
 

@@ -376,7 +376,7 @@ def mapping(tensor: Tensor) -> tuple[Level, ...]:
 
 def sizes_of(levels: Sequence[Level]) -> tuple[int, ...]:
     """The number of examples that each of some levels has."""
-    return tuple(level.size for level in levels)  # type: ignore[misc]
+    return tuple([level.size for level in levels])  # type: ignore[misc]
 
 
 def mapped_over(*specs: Spec) -> int:

@@ -149,7 +149,7 @@ def is_symbolic(shape: Sequence[Any]) -> bool:
     >>> is_symbolic((2, 3))
     False
     """
-    return any(type(length) is SYMBOL for length in shape)
+    return SYMBOL in map(type, shape)
 
 
 def slice_extent(length: Any, start: Any, stop: Any, step: int) -> tuple[Any, Any]:
