@@ -347,7 +347,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (QUANTIZED, "quantize_dynamic"),
     ],
     "torch.ao.quantization": [
-        ("MinMaxObserver and MovingAverageMinMaxObserver watch bounds", "HistogramObserver"),
         (QUANTIZED, "quantize_dynamic"),
     ],
     "torch.compiler": [

@@ -12,12 +12,13 @@ from tapegrad._src.functions.quantization import fake_quantize_per_channel_affin
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ao.quantization.observer import (
     FixedQParamsObserver,
+    HistogramObserver,
     MovingAverageMinMaxObserver,
     MovingAveragePerChannelMinMaxObserver,
-    PartialWrapper,
     default_fixed_qparams_range_0to1_observer,
     default_fixed_qparams_range_neg1to1_observer,
 )
+from tapegrad.ao.quantization.observing import PartialWrapper
 from tapegrad.ao.quantization.schemes import (
     PER_CHANNEL,
     SYMMETRIC,
@@ -27,17 +28,20 @@ from tapegrad.ao.quantization.schemes import (
     per_tensor_affine,
     per_tensor_symmetric,
     qint8,
+    quint4x2,
     quint8,
 )
 from tapegrad.nn.modules.module import Module
 
 __all__ = [
     "FakeQuantize", "FakeQuantizeBase", "FixedQParamsFakeQuantize", "FusedMovingAvgObsFakeQuantize",
-    "default_fake_quant", "default_fixed_qparams_range_0to1_fake_quant",
-    "default_fixed_qparams_range_neg1to1_fake_quant",
-    "default_fused_act_fake_quant", "default_fused_per_channel_wt_fake_quant", "default_fused_wt_fake_quant",
-    "default_per_channel_weight_fake_quant", "default_weight_fake_quant", "disable_fake_quant", "disable_observer",
-    "enable_fake_quant", "enable_observer",
+    "default_affine_fixed_qparams_fake_quant", "default_dynamic_fake_quant", "default_embedding_fake_quant",
+    "default_embedding_fake_quant_4bit", "default_fake_quant", "default_fixed_qparams_range_0to1_fake_quant",
+    "default_fixed_qparams_range_neg1to1_fake_quant", "default_fused_act_fake_quant",
+    "default_fused_per_channel_wt_fake_quant", "default_fused_wt_fake_quant", "default_histogram_fake_quant",
+    "default_per_channel_weight_fake_quant", "default_symmetric_fixed_qparams_fake_quant",
+    "default_weight_fake_quant", "disable_fake_quant", "disable_observer", "enable_fake_quant", "enable_observer",
+    "fused_per_channel_wt_fake_quant_range_neg_127_to_127", "fused_wt_fake_quant_range_neg_127_to_127",
 ]  # fmt: skip
 
 
@@ -240,6 +244,8 @@ default_fixed_qparams_range_0to1_fake_quant = FixedQParamsFakeQuantize.with_args
 default_fixed_qparams_range_neg1to1_fake_quant = FixedQParamsFakeQuantize.with_args(
     observer=default_fixed_qparams_range_neg1to1_observer
 )
+default_symmetric_fixed_qparams_fake_quant = default_fixed_qparams_range_neg1to1_fake_quant
+default_affine_fixed_qparams_fake_quant = default_fixed_qparams_range_0to1_fake_quant
 default_fake_quant = FakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255, dtype=quint8, qscheme=per_tensor_affine,
     reduce_range=True,
@@ -261,6 +267,29 @@ default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
 default_fused_per_channel_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
     observer=MovingAveragePerChannelMinMaxObserver, quant_min=-128, quant_max=127, dtype=qint8,
     qscheme=per_channel_symmetric,
+)  # fmt: skip
+fused_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
+    observer=MovingAverageMinMaxObserver, quant_min=-127, quant_max=127, dtype=qint8, qscheme=per_tensor_symmetric,
+    eps=2**-12,
+)  # fmt: skip
+fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
+    observer=MovingAveragePerChannelMinMaxObserver, quant_min=-127, quant_max=127, dtype=qint8,
+    qscheme=per_channel_symmetric, eps=2**-12,
+)  # fmt: skip
+default_dynamic_fake_quant = FakeQuantize.with_args(
+    observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255, is_dynamic=True, dtype=quint8,
+    averaging_constant=1,
+)  # fmt: skip
+default_embedding_fake_quant = FakeQuantize.with_args(
+    observer=MovingAveragePerChannelMinMaxObserver, qscheme=per_channel_affine_float_qparams, dtype=quint8,
+    quant_min=0, quant_max=255, ch_axis=0, averaging_constant=1,
+)  # fmt: skip
+default_embedding_fake_quant_4bit = FakeQuantize.with_args(
+    observer=MovingAveragePerChannelMinMaxObserver, qscheme=per_channel_affine_float_qparams, ch_axis=0,
+    dtype=quint4x2, averaging_constant=1,
+)  # fmt: skip
+default_histogram_fake_quant = FakeQuantize.with_args(
+    observer=HistogramObserver, quant_min=0, quant_max=255, dtype=quint8, qscheme=per_tensor_affine, reduce_range=True,
 )  # fmt: skip
 
 
