@@ -125,7 +125,7 @@ DEAR = files_of("""
     parity/linalg: cholesky decompositions determinants distances einsum ldl matrix_functions svd
     parity/nn: bags convolution dropout embedding flex_attention margins modules_layers modules_parametrize
             modules_utils multihead native nn_transformer recurrent softmax unpooling
-    parity/optim: ao observers quantization schedules swa
+    parity/optim: ao fused_layers observers quantization schedules swa
     parity/random: streams
     parity/tensor: complex32 dtypes function_modes handed_over masked_tensors meta nested shortcuts sizes sparse
             subclass tensor_flags

@@ -458,8 +458,9 @@ def doors_listed():
 
 
 TWICE_IN_PYTORCH = {
-    "Attribute", "Conv2d", "Conv3d", "Event", "GradScaler", "Identity", "Linear", "Node", "Stream",
-    "StreamContext", "Transformer", "autocast", "profile",
+    "Attribute", "Conv1d", "Conv2d", "Conv3d", "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d",
+    "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "Event", "GradScaler", "Identity", "Linear",
+    "LinearBn1d", "LinearReLU", "Node", "Stream", "StreamContext", "Transformer", "autocast", "profile",
 }  # fmt: skip
 """Classes that PyTorch has two of: layers, whose weights may be fake-quantized; nodes, of which only
 ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and, of ``amp``, streams and events, those for one device."""

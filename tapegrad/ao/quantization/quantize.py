@@ -8,7 +8,10 @@ from typing import Any
 
 from tapegrad import nn
 from tapegrad._src.warn import warn
+from tapegrad.ao.nn import intrinsic as nni
 from tapegrad.ao.nn import qat
+from tapegrad.ao.nn.intrinsic import _FusedModule
+from tapegrad.ao.nn.intrinsic import qat as nniqat
 from tapegrad.ao.quantization.fake_quantize import (
     default_fixed_qparams_range_0to1_fake_quant,
     default_fixed_qparams_range_neg1to1_fake_quant,
@@ -18,7 +21,12 @@ from tapegrad.nn.modules.module import Module
 
 __all__ = ["convert", "prepare", "prepare_qat", "propagate_qconfig_"]
 
-QAT_MODULES: dict[type, Any] = {nn.Linear: qat.Linear, nn.Conv2d: qat.Conv2d, nn.Conv3d: qat.Conv3d}
+QAT_MODULES: dict[type, Any] = {
+    nn.Linear: qat.Linear, nn.Conv2d: qat.Conv2d, nn.Conv3d: qat.Conv3d, nni.ConvBn1d: nniqat.ConvBn1d,
+    nni.ConvBn2d: nniqat.ConvBn2d, nni.ConvBn3d: nniqat.ConvBn3d, nni.ConvBnReLU1d: nniqat.ConvBnReLU1d,
+    nni.ConvBnReLU2d: nniqat.ConvBnReLU2d, nni.ConvBnReLU3d: nniqat.ConvBnReLU3d, nni.ConvReLU2d: nniqat.ConvReLU2d,
+    nni.ConvReLU3d: nniqat.ConvReLU3d, nni.LinearReLU: nniqat.LinearReLU, nni.LinearBn1d: nniqat.LinearBn1d,
+}  # fmt: skip
 """For classes of layers those whose weights are fake-quantized."""
 
 _NAMES = """
@@ -87,12 +95,15 @@ def prepare(
 
 
 def layers_to_observe(model: Any, leaves: Any, others: set) -> Iterator[Any]:
-    """The layers of certain classes: those without layers below them are of ``leaves``, the rest of ``others``."""
+    """The layers of certain classes: those without layers below them are of ``leaves``, the rest of ``others``, or
+    several that are one.
+    """
     waiting = [model]
     while waiting:
         one = waiting.pop()
         children = [*one.children()]
-        if type(one) in others or type(one) in BOUNDED or (not children and type(one) in leaves):
+        whole = isinstance(one, _FusedModule) or type(one) in others or type(one) in BOUNDED
+        if whole or (not children and type(one) in leaves):
             yield one
         else:
             waiting += [child for child in children if type(child) is not nn.Dropout]
@@ -152,7 +163,7 @@ def convert(module: Any, mapping: dict | None = None, inplace: bool = False, rem
         )
     module = module if inplace else copy.deepcopy(module)
     for parent in [*module.modules()]:
-        for name, child in [*parent.named_children()]:
+        for name, child in () if isinstance(parent, _FusedModule) else [*parent.named_children()]:
             if getattr(child, "qconfig", None) is not None and type(child) in mapping:
                 parent._modules[name] = swapped(child, mapping[type(child)])
     for one in module.modules() if remove_qconfig else ():

@@ -7,7 +7,7 @@ from typing import Any, cast
 from tapegrad import nn
 from tapegrad.nn import functional as F
 
-__all__ = ["Conv2d", "Conv3d", "Linear"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "Linear"]
 
 
 class _FakeQuantized:
@@ -16,6 +16,9 @@ class _FakeQuantized:
     _FLOAT_MODULE: type
     _SETTINGS: tuple[str, ...]
     """The attributes that the layer's class is called with, in order."""
+
+    _PLAIN: type
+    """The class of the plain layer; ``_FLOAT_MODULE`` may have a ReLU, too."""
 
     weight_fake_quant: Any
     qconfig: Any
@@ -45,8 +48,9 @@ class _FakeQuantized:
             raise AssertionError("Input float module must have qconfig defined")
         if not mod.qconfig:
             raise AssertionError("Input float module must have a valid qconfig")
-        kind, layer = cast(Any, cls), cast(Any, mod)
-        made = kind(**cls._settings_of(layer), qconfig=layer.qconfig)
+        kind, plain = cast(Any, cls), cast(Any, mod)
+        layer: Any = plain if type(plain) is cls._PLAIN else plain[0]
+        made = kind(**cls._settings_of(layer), qconfig=plain.qconfig)
         made.weight, made.bias = layer.weight, layer.bias
         return made
 
@@ -56,7 +60,7 @@ class _FakeQuantized:
 
     def to_float(self) -> Any:
         """A plain layer with the same parameters."""
-        made: Any = self._FLOAT_MODULE(**self._settings_of(self))
+        made: Any = self._PLAIN(**self._settings_of(self))
         made.weight = nn.Parameter(self.weight.detach())  # type: ignore[attr-defined]
         if self.bias is not None:  # type: ignore[attr-defined]
             made.bias = nn.Parameter(self.bias.detach())  # type: ignore[attr-defined]
@@ -78,7 +82,7 @@ class Linear(_FakeQuantized, nn.Linear):
     torch.Size([1, 3])
     """
 
-    _FLOAT_MODULE = nn.Linear
+    _FLOAT_MODULE = _PLAIN = nn.Linear
     _SETTINGS = ("in_features", "out_features")
 
     def __init__(
@@ -117,6 +121,16 @@ class _Convolving(_FakeQuantized):
         return self._conv_forward(input, weight, self.bias)  # type: ignore[attr-defined]
 
 
+class Conv1d(_Convolving, nn.Conv1d):
+    """``nn.Conv1d`` whose weight is fake-quantized in each forward, by what ``qconfig.weight`` makes.
+
+    Raises:
+        AssertionError: there is no ``qconfig``.
+    """
+
+    _FLOAT_MODULE = _PLAIN = nn.Conv1d
+
+
 class Conv2d(_Convolving, nn.Conv2d):
     """``nn.Conv2d`` whose weight is fake-quantized in each forward, by what ``qconfig.weight`` makes.
 
@@ -124,7 +138,7 @@ class Conv2d(_Convolving, nn.Conv2d):
         AssertionError: there is no ``qconfig``.
     """
 
-    _FLOAT_MODULE = nn.Conv2d
+    _FLOAT_MODULE = _PLAIN = nn.Conv2d
 
 
 class Conv3d(_Convolving, nn.Conv3d):
@@ -134,4 +148,4 @@ class Conv3d(_Convolving, nn.Conv3d):
         AssertionError: there is no ``qconfig``.
     """
 
-    _FLOAT_MODULE = nn.Conv3d
+    _FLOAT_MODULE = _PLAIN = nn.Conv3d
