@@ -344,10 +344,17 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("functions of nested tensors are those of torch", "extract_kwargs"),
     ],
     "torch.quantization": [
-        (QUANTIZED, "quantize_dynamic"),
+        (QUANTIZED, "convert_jit prepare_jit quantize_dynamic quantize_jit quantize_qat"),
     ],
     "torch.ao.quantization": [
-        (QUANTIZED, "quantize_dynamic"),
+        (QUANTIZED, """convert_dynamic_jit convert_jit get_default_dynamic_quant_module_mappings
+            get_default_float_to_quantized_operator_mappings get_default_static_quant_module_mappings
+            get_default_static_quant_reference_module_mappings get_dynamic_quant_module_class get_quantized_operator
+            get_static_quant_module_class prepare_dynamic_jit prepare_jit quantize_dynamic quantize_dynamic_jit
+            quantize_jit quantize_qat"""),
+        ("prepare_qat and prepare take a qconfig of each module, as its attribute", """QConfigMapping
+            get_default_qat_qconfig_dict get_default_qat_qconfig_mapping get_default_qconfig_dict
+            get_default_qconfig_mapping"""),
     ],
     "torch.compiler": [
         (COMPILER, "load_compiled_function"),

@@ -16,10 +16,11 @@ from tapegrad.ao.quantization.fake_quantize import (
     default_fixed_qparams_range_0to1_fake_quant,
     default_fixed_qparams_range_neg1to1_fake_quant,
 )
-from tapegrad.ao.quantization.stubs import DeQuantStub, QuantStub
+from tapegrad.ao.quantization.stubs import DeQuantStub, QuantStub, QuantWrapper
 from tapegrad.nn.modules.module import Module
 
-__all__ = ["convert", "prepare", "prepare_qat", "propagate_qconfig_"]
+__all__ = ["add_quant_dequant", "convert", "get_default_qat_module_mappings", "prepare", "prepare_qat",
+           "propagate_qconfig_"]  # fmt: skip
 
 QAT_MODULES: dict[type, Any] = {
     nn.Linear: qat.Linear, nn.Conv2d: qat.Conv2d, nn.Conv3d: qat.Conv3d, nni.ConvBn1d: nniqat.ConvBn1d,
@@ -43,6 +44,31 @@ BOUNDED: dict[type, Any] = {
     nn.Tanh: default_fixed_qparams_range_neg1to1_fake_quant,
 }
 """The classes of layers whose results are within bounds, and what rounds these."""
+
+
+def get_default_qat_module_mappings() -> dict[type, Any]:
+    """For classes of layers those that ``prepare_qat`` makes of them, to be changed as one likes."""
+    return dict(QAT_MODULES)
+
+
+def add_quant_dequant(module: Any) -> Any:
+    """A model whose layers with a ``qconfig`` are wrapped each, so that what they take is observed, too.
+
+    Args:
+        module: the model, which is changed itself, unless it is a layer that is wrapped.
+    """
+    waiting = [module]
+    while waiting:
+        one = waiting.pop()
+        for name, child in [*one.named_children()]:
+            one._modules[name] = wrapped_layer(child)
+            waiting += [child] * (one._modules[name] is child)
+    return wrapped_layer(module)
+
+
+def wrapped_layer(module: Any) -> Any:
+    """A layer with a ``qconfig`` in a ``QuantWrapper``; any other module as it is."""
+    return module if [*module.children()] or not getattr(module, "qconfig", None) else QuantWrapper(module)
 
 
 def propagate_qconfig_(module: Any, qconfig_dict: dict | None = None) -> None:

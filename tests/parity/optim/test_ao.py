@@ -215,3 +215,26 @@ def test_dtypes_that_are_no_integers_are_refused():
                 ao(m).MinMaxObserver(dtype=kind)
             said.append(str(caught.value))
     assert len(set(said)) == 1
+
+
+def test_layers_are_wrapped():
+    found = []
+    for m in (torch, tapegrad):
+        q, net = ao(m), m.nn.Sequential(m.nn.Linear(2, 2), m.nn.Sequential(m.nn.ReLU(), m.nn.Linear(2, 1)))
+        net[0].qconfig = net[1][1].qconfig = q.default_qconfig
+        one = m.nn.Linear(1, 1)
+        one.qconfig = q.default_qconfig
+        made = [q.add_quant_dequant(net), q.add_quant_dequant(one), q.add_quant_dequant(m.nn.Linear(1, 1))]
+        assert made[0] is net
+        found.append([[type(part).__name__ for part in whole.modules()] for whole in made])
+    assert found[0] == found[1]
+
+
+def test_layers_that_are_replaced():
+    ours, theirs = (ao(m).get_default_qat_module_mappings() for m in (tapegrad, torch))
+    del theirs[torch.nn.modules.linear.NonDynamicallyQuantizableLinear]
+    assert {one.__name__: other.__name__ for one, other in ours.items()} == {
+        one.__name__: other.__name__ for one, other in theirs.items()
+    }
+    ours.clear()
+    assert ao(tapegrad).get_default_qat_module_mappings()
