@@ -32,14 +32,24 @@ from tapegrad.sparse.coordinates import (
     sparse_dim_of,
 )
 from tapegrad.sparse.fills import fill_of, filled
-from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, is_coo, is_sparse, not_there, state_of, written
+from tapegrad.sparse.tensor import (
+    ANSWERS,
+    SparseValue,
+    answers,
+    as_it_was,
+    is_coo,
+    is_sparse,
+    not_there,
+    state_of,
+    written,
+)
 
 
 def _declare(name: str, adds_up: bool, linear: bool = False) -> None:
     def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         tensor = coalesced(self) if adds_up and is_coo(self) else self
         if kwargs.pop("inplace", False):
-            return written(self, function(self)._value, in_memory=True)
+            return written(self, function(as_it_was(self))._value, in_memory=True)
         of = methodcaller(name, *args, **kwargs)
         found = with_values(tensor, of(state_of(tensor).values))
         return filled(found, (tensor, of)) if linear else found
@@ -251,7 +261,8 @@ def _declare_in_place(name: str, adds_up: bool) -> None:
         refuse_leaf(self)
         if adds_up and is_coo(self) and not state_of(self).coalesced:
             raise RuntimeError(f"{name}_ requires coalesced input")
-        found = fitted(self, ANSWERS[name](self, *args, **kwargs), CANNOT_MULTIPLY if name in MULTIPLIES else CANNOT)
+        computed = ANSWERS[name](as_it_was(self, *args), *args, **kwargs)
+        found = fitted(self, computed, CANNOT_MULTIPLY if name in MULTIPLIES else CANNOT)
         if name not in MULTIPLIES:
             return written(self, found._value, in_memory=True)
         found._value.coalesced &= not is_coo(self) or found._value.size < 2  # as PyTorch has it
@@ -296,7 +307,7 @@ def _add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     refuse_leaf(self)
     if not is_coo(self) and not is_sparse(other):
         raise RuntimeError(f"Sparse {layout_name(self)[-3:].upper()} tensors do not have is_contiguous")
-    return replaced(self, fitted(self, _add(self, other, alpha=alpha), CANNOT_ADD))
+    return replaced(self, fitted(self, _add(as_it_was(self, other), other, alpha=alpha), CANNOT_ADD))
 
 
 @answers("sub_", "subtract_", "__isub__")

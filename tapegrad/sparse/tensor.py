@@ -18,11 +18,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._src.bindings.declaration.handing import torch_name_of
+from tapegrad._src.bindings.writes.in_place import before_write
 from tapegrad._src.execution.data.opaque import Opaque
-from tapegrad._src.tape.modes import switched
+from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.spec import Spec
-from tapegrad._src.tensor.storage import Counter
 from tapegrad._src.tensor.tensor import Tensor, counter_of, new_tensor, storage_to_write, value_of
 
 
@@ -190,12 +190,25 @@ def written(tensor: Tensor, value: SparseValue, in_memory: bool = False) -> Tens
         with switched(grad=False):
             before.copy_(values)
         return tensor
-    counter = Counter(before._version) if recorded else counter_of(before)
+    counter = counter_of(before)
+    storage_to_write(before)  # who has saved it is to find that it was written to
     become(tensor, value)
     counter.bump()
     tensor._value.values._counter = counter
     storage_to_write(tensor._value.values)
     return tensor
+
+
+def as_it_was(tensor: Tensor, *others: Any) -> Tensor:
+    """The tensor that a write in place computes with, if gradients are recorded: what is saved of it stays as it is."""
+    recorded = (one for one in (tensor, *others) if isinstance(one, Tensor))
+    if not thread.modes.grad or not any(one._spec.requires_grad for one in recorded):
+        return tensor
+    state = tensor._value
+    before = SparseValue(state.indices, before_write(state.values), state.shape, coalesced=state.coalesced,
+                         layout=state.layout)  # fmt: skip
+    before.fill, before.fills, before.from_dense = state.fill, state.fills, state.from_dense
+    return before.as_tensor()
 
 
 def not_there(name: str, args: Sequence[Any]) -> NotImplementedError:
