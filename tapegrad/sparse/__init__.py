@@ -7,7 +7,7 @@ tensor([[3.],
 """
 
 from tapegrad._src.absent import refusing
-from tapegrad.sparse import conversion
+from tapegrad.sparse import conversion, resizing
 from tapegrad.sparse.coordinates import check_sparse_tensor_invariants
 from tapegrad.sparse.legacy import (
     BFloat16Tensor,
@@ -30,4 +30,4 @@ __all__ = [
     "softmax", "spdiags", "sum",
 ]  # fmt: skip
 __getattr__ = refusing(__name__)
-del conversion, refusing
+del conversion, refusing, resizing

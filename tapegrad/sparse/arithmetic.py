@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.execution.array_functions.host import to_host
-from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.execution.data.dtypes import FLOATING, complex128, float64
 from tapegrad._src.execution.data.dtypes import bool as bool_dtype
 from tapegrad._src.functions.construction import as_tensor
 from tapegrad._src.functions.creation import zeros
@@ -73,7 +73,12 @@ for _name in "neg negative conj conj_physical resolve_conj resolve_neg nan_to_nu
 ANSWERS["__neg__"], ANSWERS["__abs__"], ANSWERS["__pos__"] = ANSWERS["neg"], ANSWERS["abs"], ANSWERS["positive"]
 
 
-@answers("pow", "__pow__", "float_power")
+@answers("float_power")
+def _float_power(self: Any, exponent: Any) -> Tensor:
+    return _pow(self.to(complex128 if self.dtype.is_complex else float64) if is_sparse(self) else self, exponent)
+
+
+@answers("pow", "__pow__")
 def _pow(self: Any, exponent: Any) -> Tensor:
     if not is_sparse(self) or is_sparse(exponent):
         raise not_there("pow", (self, exponent))
@@ -290,7 +295,7 @@ def replaced(self: Tensor, found: Tensor) -> Tensor:
 
 for _name, _adds_up in _elementwise.items():
     _declare_in_place(_name, _adds_up)
-ANSWERS["__imul__"], ANSWERS["__itruediv__"] = ANSWERS["mul_"], ANSWERS["div_"]
+ANSWERS["__imul__"], ANSWERS["__itruediv__"], ANSWERS["true_divide_"] = ANSWERS["mul_"], *[ANSWERS["div_"]] * 2
 
 
 def refuse_leaf(tensor: Tensor) -> None:
@@ -411,6 +416,28 @@ _declare_random("rand_like")
 def _dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, **_: Any) -> Tensor:
     found = with_values(input, dropout(state_of(input).values, p, training))
     return found if training and p else filled(found, (input, None))
+
+
+@answers("dist")
+def _dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    return (input - other).norm(p)
+
+
+@answers("angle")
+def _angle(input: Tensor) -> Tensor:
+    if is_coo(input):
+        raise not_there("angle", (input,))
+    return with_values(input, state_of(input).values.angle())
+
+
+@answers("fill_")
+def _fill_(self: Tensor, value: Any) -> Tensor:
+    if is_coo(self):
+        raise not_there("fill_.Scalar", (self,))
+    refuse_leaf(self)
+    state = state_of(as_it_was(self))
+    filling = SparseValue(state.indices, state.values.clone().fill_(value), state.shape, layout=state.layout)
+    return written(self, filling, in_memory=True)
 
 
 @answers("any")

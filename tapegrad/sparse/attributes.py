@@ -7,7 +7,8 @@ from copy import deepcopy
 from operator import methodcaller
 from typing import Any
 
-from tapegrad._src.bindings.state.attributes import check_grad
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.bindings.state.attributes import PROPERTIES, check_grad
 from tapegrad._src.execution.array_functions.host import to_host
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.printing import body_str, get_default_dtype, get_printoptions
@@ -15,7 +16,7 @@ from tapegrad._src.tensor.spec import legacy_type_name
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.differentiate import backward
 from tapegrad.sparse.fills import filled, gradients_of, keep_gradient, kept_gradient, with_a_fill, with_rows
-from tapegrad.sparse.tensor import SparseTensor, SparseValue, answers, become, is_coo, is_sparse, state_of
+from tapegrad.sparse.tensor import SparseTensor, SparseValue, answers, become, is_coo, is_sparse, not_there, state_of
 
 COMPRESSED = {"sparse_csr": ("crow_indices", "col_indices"), "sparse_csc": ("ccol_indices", "row_indices"),
               "sparse_bsr": ("crow_indices", "col_indices"), "sparse_bsc": ("ccol_indices", "row_indices")}  # fmt: skip
@@ -257,9 +258,37 @@ def _is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     return False
 
 
-@answers("is_pinned")
+@answers("is_pinned", "is_distributed", "_is_view")
 def _is_pinned(self: Tensor, device: Any = None) -> bool:
     return False
+
+
+@answers("volatile.__get__")
+def _volatile(self: Tensor) -> bool:
+    return PROPERTIES["volatile"].fget(state_of(self).values)
+
+
+@answers("name.__get__")
+def _name_of(self: Tensor) -> None:
+    """No name: sparse tensors have none."""
+
+
+@answers("real", "real.__get__")
+def _real(input: Tensor) -> Tensor:
+    if not input.is_complex():
+        return input
+    if not is_coo(input):
+        raise not_there("view_as_real", (input,))
+    return with_values(input, state_of(input).values.real)
+
+
+@answers("imag", "imag.__get__")
+def _imag(input: Tensor) -> Tensor:
+    if not input.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if not is_coo(input):
+        raise not_there("view_as_real", (input,))
+    return with_values(input, state_of(input).values.imag)
 
 
 @answers("stride")
@@ -335,6 +364,8 @@ def _numpy(self: Tensor, *args: Any, **kwargs: Any) -> Any:
 
 @answers("nbytes.__get__")
 def _nbytes(self: Tensor) -> int:
+    if not is_coo(self):
+        return self.numel() * self.element_size()
     raise RuntimeError(
         "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of "
         "the indices and values.  If you want the size of the  equivalent dense tensor, multiply numel() by "
@@ -357,9 +388,17 @@ def _bool(self: Tensor) -> bool:
     return bool(self.to_dense())
 
 
-@answers("reshape", "flatten")
+@answers("reshape")
 def _reshape(self: Tensor, *shape: Any, **kwargs: Any) -> Any:
     raise RuntimeError("reshape is not implemented for sparse tensors")
+
+
+@answers("flatten")
+def _flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    first, last = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    return input if first == last else _reshape(input)
 
 
 @answers("expand")

@@ -215,7 +215,8 @@ def not_there(name: str, args: Sequence[Any]) -> NotImplementedError:
     """The error of a function that sparse tensors have not."""
     compressed = any(is_sparse(arg) and not is_coo(arg) for arg in args)
     backend = "SparseCsrCPU" if compressed else "SparseCPU"
-    called = name.removesuffix(".__get__").strip("_")
+    called = name.removesuffix(".__get__")
+    called = called.strip("_") if called.startswith("__") else called
     return NotImplementedError(
         f"Could not run 'aten::{called}' with arguments from the '{backend}' backend. This could be because the "
         "operator doesn't exist for this backend: compute with x.to_dense(), or with x.values()"

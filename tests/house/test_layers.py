@@ -154,8 +154,8 @@ ORDERS = {
         "_internal",
     ],
     "sparse": [
-        "tensor", "fills", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",
-        "masked", "checking", "conversion", "legacy", "embedding", "saving",
+        "tensor", "fills", "attributes", "coordinates", "arithmetic", "resizing", "products", "reductions", "parts",
+        "compressed", "masked", "checking", "conversion", "legacy", "embedding", "saving",
     ],
     "optim": [
         "fused_parameters", "optimizer", "functional_forms", "sgd", "adam", "adamw", "adamax", "nadam", "radam",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad._src.absent import QUANTIZED, SPARSE, STREAMS
+from tapegrad._src.absent import QUANTIZED, STREAMS
 from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.declaring import on_demand
 from tapegrad._src.execution.data.dtypes import float32
@@ -28,6 +28,18 @@ def _refuse_dense(name: str, layout: str) -> None:
         raise RuntimeError(f"{name} expected {layout} tensor layout but got Strided")
 
     method.__doc__ = f"Refused, as of any dense tensor: it is for {layout} ones.\n\nRaises:\n    RuntimeError: always."
+
+
+def _refuse_backend(name: str) -> None:
+    @public("Tensor", name=name)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend. This could be because the operator "
+            "doesn't exist for this backend: it is for tensors of sparse layouts"
+        )
+
+    method.__doc__ = "Refused, as of any dense tensor: it is for sparse ones."
+    method.__doc__ += "\n\nRaises:\n    NotImplementedError: always."
 
 
 __getattr__, _ = on_demand(__name__, {})
@@ -88,7 +100,7 @@ def to_padded_tensor(self: Tensor, padding: float, output_size: Any = None, out:
 
 
 for _name in ("sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_"):
-    _refuse(_name, SPARSE)
+    _refuse_backend(_name)
 for _name in (
     "int_repr", "q_scale", "q_zero_point", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",
     "qscheme",
