@@ -13,7 +13,7 @@ from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.bindings.dispatching import is_shown, sees_functions
 from tapegrad._src.caches import memory, remembered
 from tapegrad._src.dispatch import AccumulateGrad, gradient_edge
-from tapegrad._src.dispatch.function_levels import lift
+from tapegrad._src.dispatch.function_levels import is_answered, lift, live
 from tapegrad._src.execution.array_functions.host import is_traced, ones
 from tapegrad._src.execution.data.values import known_array
 from tapegrad._src.execution.recording.execution_mode import is_recording, run_recorded
@@ -246,8 +246,8 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any] | None, batched: bool
                 check_seed(seed, spec, len(seeds), batched)
         elif spec.requires_grad or isinstance(root, GradientEdge):
             seed = wrap(*unit_gradient(spec))
-            if overriding.shows and isinstance(root, Tensor) and is_shown((root,)):
-                seed = NAMESPACES["torch"]["ones_like"](root, memory_format=preserve_format)
+            if overriding.shows and isinstance(root, Tensor) and (is_shown((root,)) or is_answered(root)):
+                seed = NAMESPACES["torch"]["ones_like"](live(root), memory_format=preserve_format)
         seeds.append(seed)
     return seeds
 

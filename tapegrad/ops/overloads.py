@@ -315,8 +315,8 @@ def _function(name: str) -> Callable | None:
 # Names --------------------------------------------------------------------------------------------------------------
 
 
-OWN: set[str] = set()
-"""Operators that PyTorch has no counterpart of: those with ``aten=None``."""
+OWN: set[str] = {"vmapped"}
+"""Operators that PyTorch has no counterpart of: those with ``aten=None``, and any of them on a batch of examples."""
 
 NAMED = {
     "_scaled_dot_product_efficient_attention", "_scaled_dot_product_flash_attention",

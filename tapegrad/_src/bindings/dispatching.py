@@ -10,7 +10,9 @@ What the program answers with is the result; what is recorded is the operator: i
 saves. While a mode has a call it is off the stack, and nothing is recorded but by the call that it was shown.
 
 A tensor of ``Tensor._make_wrapper_subclass`` has no data: its value is a ``WrapperValue``, which knows its class and
-its attributes. Graphs with such tensors in them run backward on tensors (``autograd/shown_backward.py``).
+its attributes. Graphs with such tensors in them run backward on tensors (``autograd/shown_backward.py``). Inside
+function transforms they are lifted as any tensor is, and their class gets the operators of the level outside; one on a
+batch of examples, which is no operator of PyTorch's, by the name ``tapegrad.vmapped``.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ class WrapperValue(Opaque):
 
     below = None
     nbytes = 0
+    is_answered = True
 
     def __init__(self, tensor: Tensor, spec: Spec) -> None:
         self.shape, self.dtype = tuple(spec.shape), spec.dtype.numpy
@@ -294,11 +297,21 @@ RECOMPOSED: dict[str, Callable[..., Any]] = {"sum_to": sum_to}
 """Operators that PyTorch has not got, as compositions of those that it has."""
 
 
+def is_as_named(op: Any, args: tuple) -> bool:
+    """Tell whether an operator does what PyTorch's of that name does: one on a batch of examples does so only if it is
+    elementwise, and its arguments have the same shape, or one element.
+    """
+    if op.kind != "vmapped":
+        return True
+    shapes = {tuple(arg.shape) for arg in args if isinstance(arg, Tensor) and arg.ndim}
+    return op.op.kind == "elementwise" and len(shapes) == 1
+
+
 def dispatched_operator(op: OperatorLike, args: tuple, settings: dict[str, Any]) -> Any:
     """Run an operator on tensors of which the class of one has a ``__torch_dispatch__``."""
     if op.name in RECOMPOSED:
         return RECOMPOSED[op.name](*args, **settings)
-    func, results = identity_of(op, args), []
+    func, results = identity_of(op, args) if is_as_named(op, args) else identity("tapegrad", "vmapped", "default"), []
     call = in_words(op, func, args, settings)
     classes = dispatching_classes(args)
 
@@ -321,7 +334,8 @@ def run_operator(
     """Run an operator for a call in PyTorch's words; a view is made by the function of that name, which knows where it
     lies.
     """
-    if op in VIEW_RULES and call.is_in_schema and op.name != "as_strided":  # that is told of memory
+    told_of_memory = op.name == "as_strided" or func._opname == "alias"
+    if op in VIEW_RULES and call.is_in_schema and not told_of_memory:
         return func.overloadpacket(*args, **kwargs)
     return op(*call.back(args, kwargs), **settings)
 

@@ -88,6 +88,8 @@ def new_call(op: OperatorLike, args: tuple, settings: dict, specs: tuple, key: t
     for spec in specs:  # a loop, as it calls nothing
         if type(spec) is Spec and spec.overrides == "dispatch":
             run = intercepted(op, settings) if modes.intercepted else None
+            if run is None and is_level_call(specs):  # of another level: its class is asked further out
+                run = levelled(op, settings, call)
             return class_dispatcher.content(op, args, settings) if run is None else run(*args)
     if modes.deferred and computes_now():
         return waiting_call(op, args, settings, key)

@@ -15,6 +15,7 @@ from tapegrad._src.dispatch.nodes.accumulate_grad import gradient_edge
 from tapegrad._src.dispatch.nodes.error import DelayedError
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.doors import Door
+from tapegrad._src.execution.data.opaque import Opaque
 from tapegrad._src.tape.modes import Modes, thread
 from tapegrad._src.tensor.dual import set_tangent
 from tapegrad._src.tensor.level_messages import ESCAPED, LOST_TANGENT
@@ -57,11 +58,35 @@ def live(tensor: Tensor) -> Tensor:
 
 
 def handle(tensor: Tensor) -> Tensor:
-    """A handle on the memory of a tensor, with the place in the graph and the tangent that it has now."""
-    result = sharing_handle(tensor, gradient_edge(tensor))
+    """A handle on the memory of a tensor, with the place in the graph and the tangent that it has now.
+
+    One of a tensor without data, with which its class computes, is of that class.
+    """
+    if isinstance(tensor._value, Opaque) and tensor._value.is_answered:
+        result = of_its_class(tensor._value, tensor._spec.replace(plain=True, window=False, dual=False),
+                              gradient_edge(tensor))  # fmt: skip
+    else:
+        result = sharing_handle(tensor, gradient_edge(tensor))
     if tensor._spec.dual:
         set_tangent(result, tensor._tangent)
     return result
+
+
+def of_its_class(value: Any, spec: Spec, edge: Any) -> Tensor:
+    """A tensor around a value: of the class that answers for it, if one does."""
+    if not (isinstance(value, Opaque) and value.is_answered):
+        return wrap(value, spec, edge)
+    result: Tensor = value.as_tensor()
+    result._spec, result._edge = spec.replace(overrides=value.spec.overrides), edge
+    return result
+
+
+def is_answered(tensor: Tensor) -> bool:
+    """Tell whether a tensor's class answers for the operators on it, and it has no data itself."""
+    value = tensor._value
+    while isinstance(value, Lifted):
+        value = value._tensor._value
+    return isinstance(value, Opaque) and value.is_answered
 
 
 def unreached(value: Lifted) -> Lifted:
@@ -71,7 +96,7 @@ def unreached(value: Lifted) -> Lifted:
     with value.level.reading():
         inner = value_of(tensor)
         inner = unreached(inner) if isinstance(inner, Lifted) else inner
-        result = wrap(inner, spec.replace(dual=False), gradient_edge(tensor))
+        result = of_its_class(inner, spec.replace(dual=False), gradient_edge(tensor))
     if spec.dual:
         set_tangent(result, tensor._tangent)
     return Lifted(result, value.level, value.batched)
@@ -267,7 +292,7 @@ def gradients_below(plan: Any, grads: Sequence, saved: Sequence, wanted: tuple[b
     grads = [None if grad is None else live(grad) for grad in grads]
     saved = [live(item) if isinstance(item, Tensor) else item for item in saved]
     tensors = [item for item in (*grads, *saved) if isinstance(item, Tensor)]
-    if plan.op.looks or any(tracked(tensor, thread.modes) for tensor in tensors):
+    if plan.op.looks or any(tracked(tensor, thread.modes) or is_answered(tensor) for tensor in tensors):
         return plan.gradients(grads, saved, wanted)
     given = [grad for grad in grads if grad is not None]
     op = level_operators.content.gradients(plan, wanted, tuple(grad is not None for grad in grads))

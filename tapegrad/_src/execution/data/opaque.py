@@ -31,6 +31,8 @@ class Opaque:
     spec: Any
     as_tensor: Any = None
     """Gives the tensor with this value, where that has a class of its own."""
+    is_answered: bool = False
+    """True if that class answers for operators."""
 
     def run(self, function: Callable, values: tuple) -> Any:
         """The results of a function that ``Kernel.dispatcher`` gave, of these values, of which this is one."""
