@@ -2,7 +2,8 @@
 
 If it is ``masked``, what is varied are the values that are there. If not, all elements are, of a tensor that has them
 all; what is compared with the differences is the gradient of the tensor that was given, whose other elements have one
-of some functions only.
+of some functions only. Such a gradient is refused where it is ``masked``, too: the differences there are 0. Only
+``fast_mode`` doesn't look at it, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -57,14 +58,14 @@ def _at_places(like: Tensor, dense: Tensor) -> Tensor:
 
 
 class _OfElements(Function):
-    """A function of a sparse tensor as one of a dense one: it is computed of all elements, and differentiated at its
-    places."""
+    """A function of a sparse tensor as one of a dense one: it is computed of all elements, or of those at its places if
+    it is masked, and differentiated at its places."""
 
     @staticmethod
-    def forward(ctx: Any, func: Callable, like: Tensor, dense: Tensor) -> Any:
+    def forward(ctx: Any, func: Callable, like: Tensor, masked: bool, dense: Tensor) -> Any:
         ctx.func, ctx.like = func, like
         ctx.save_for_backward(dense)
-        found = func(refilled(like, dense, whole=True))
+        found = func(refilled(like, dense, whole=not masked))
         return results_of(found)
 
     @staticmethod
@@ -77,25 +78,29 @@ class _OfElements(Function):
             outs = outs if isinstance(outs, tuple) else (outs,)
         given = [(out, g) for out, g in zip(outs, grads, strict=True) if out.requires_grad and g is not None]
         if not given:
-            return None, None, zeros_like(dense)
+            return None, None, None, zeros_like(dense)
         (result,) = grad([out for out, _ in given], [leaf], [g for _, g in given], allow_unused=True)
-        return None, None, zeros_like(dense) if result is None else as_dense(result)
+        return None, None, None, zeros_like(dense) if result is None else as_dense(result)
 
 
-def dense_problem(func: Callable, inputs: tuple, masked: bool | None) -> tuple[Callable, tuple]:
-    """A function of dense tensors, and these, in the place of one of sparse ones."""
+def dense_problem(func: Callable, inputs: tuple, masked: bool | None, whole: bool) -> tuple[Callable, tuple]:
+    """A function of dense tensors, and these, in the place of one of sparse ones.
+
+    ``whole``: the gradient of what is not there is looked at, too.
+    """
     places = [i for i, one in enumerate(inputs) if is_sparse(one) and one.requires_grad]
     likes = {i: inputs[i].detach().coalesce() if is_coo(inputs[i]) else inputs[i].detach() for i in places}
     given = list(inputs)
+    of_values = bool(masked) and not (whole and len(places) == 1)
     for i in places:
-        of = state_of(likes[i]).values if masked else likes[i].to_dense()
+        of = state_of(likes[i]).values if of_values else likes[i].to_dense()
         given[i] = of.detach().clone().requires_grad_()
 
     def remade(like: Tensor, arg: Tensor) -> Tensor:
-        return with_values(like, arg) if masked else refilled(like, arg, whole=True)
+        return with_values(like, arg) if of_values else refilled(like, arg, whole=True)
 
     def function(*args: Any) -> Any:
-        if masked or len(places) != 1:
+        if of_values or len(places) != 1:
             found = func(*[remade(likes[i], arg) if i in likes else arg for i, arg in enumerate(args)])
             return results_of(found)
         (place,) = places
@@ -104,7 +109,7 @@ def dense_problem(func: Callable, inputs: tuple, masked: bool | None) -> tuple[C
         def of_one(x: Tensor) -> Any:
             return func(*rest[:place], x, *rest[place + 1 :])
 
-        return _OfElements.apply(of_one, likes[place], args[place])
+        return _OfElements.apply(of_one, likes[place], bool(masked), args[place])
 
     return function, tuple(given)
 

@@ -90,7 +90,8 @@ def gradcheck(
     rules = Rules(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     leaves = [one for one in as_tuple(inputs) if isinstance(one, Tensor) and one.requires_grad]
     if any(one.layout is not strided for one in leaves):
-        func, inputs = sparse_problem.content(func, as_tuple(inputs), masked)
+        whole = check_backward_ad and not (fast_mode or check_forward_ad or check_batched_grad)
+        func, inputs = sparse_problem.content(func, as_tuple(inputs), masked, whole)
     try:
         with switched(deferred=False):  # runs are compared to the last bit, in which a compiled program may differ
             problem = first_problem(func, as_tuple(inputs))

@@ -351,6 +351,11 @@ check(lambda x: x @ y, d.to_sparse(), False), check(lambda x: (x * 2).t() @ y, r
 check(lambda x: x.to_dense(masked_grad=False).sin(), d.to_sparse(), False), check(lambda x: x.sum(), r, False)
 check(lambda x: x.to_dense().sin(), d.to_sparse(), True), check(lambda x: x.to_dense(masked_grad=True), r, False)
 gradcheck(lambda z: torch.sparse.mm(r.double(), z), (y.requires_grad_(),))
+check(lambda x: x @ y, d.to_sparse(), True), check(lambda x: x @ y, r, True), check(lambda x: x.sum(), r, True)
+check(lambda x: x.sum(), d.to_sparse(), True), check(lambda x: d.double() + x, d.to_sparse(), True)
+check(lambda x: x.to_dense(masked_grad=False), r, True), check(lambda x: x.to_dense(masked_grad=True), r, True)
+check(lambda x: (x * 2).to_dense(masked_grad=False), d.to_sparse(), True), check(lambda x: x @ y, r, True, True)
+check(lambda x: x.sum(), d.to_sparse(), True, True)
 """)
 
 
@@ -359,8 +364,9 @@ def test_gradcheck():
     begin = """
 from importlib import import_module
 gradcheck, y = torch.autograd.gradcheck, torch.arange(8.0, dtype=torch.float64).view(4, 2).sub(3.5)
-def check(function, x, masked):
-    return gradcheck(function, (x.double().requires_grad_(),), masked=masked, raise_exception=False)
+def check(function, x, masked, fast=False):
+    x = x.double().requires_grad_()
+    return gradcheck(function, (x,), masked=masked, raise_exception=False, fast_mode=fast)
 """
     same(begin.replace("from importlib import import_module\n", ""), *CHECKS)
 
