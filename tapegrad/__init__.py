@@ -101,6 +101,7 @@ __getattr__, __dir__ = on_demand(__name__, {
         sparse_csr_tensor""",
     "tapegrad.sparse.coordinates": "sparse_coo_tensor",
     "tapegrad.sparse.products": "dsmm hspmm smm sspaddmm",
+    "tapegrad.sparse.resizing": "resize_as_sparse_",
     "tapegrad.viz.explanations.costs": "explain",
     "tapegrad.viz.explanations.keeping": "who_holds",
     "tapegrad.viz.explanations.missing": "why_no_grad why_none",

@@ -169,6 +169,7 @@ quint2x4: QuantizedDtype
 quint4x2: QuantizedDtype
 quint8: QuantizedDtype
 from tapegrad import random as random
+from tapegrad.sparse.resizing import resize_as_sparse_ as resize_as_sparse_
 from tapegrad.serialization.saving import save as save
 from tapegrad import serialization as serialization
 from tapegrad.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled

@@ -40,7 +40,7 @@ MARKS = "jax.profiler.trace marks what XLA runs; torch.profiler tells of operato
 
 ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch": [
-        (SPARSE, "hsmm saddmm resize_as_sparse_"),
+        (SPARSE, "hsmm saddmm"),
         (QUANTIZED, """quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic dequantize int_repr q_scale
             q_zero_point"""),
         (PACKAGES, "package"),

@@ -199,3 +199,19 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = Non
         found = data.detach().clone().to(kind).to(where)
         return found.requires_grad_() if requires_grad else found
     return state_of(self).values.new_tensor(data, dtype=kind, device=where, requires_grad=requires_grad)
+
+
+def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
+    """A sparse tensor with the size of another one, with the same elements: itself.
+
+    Args:
+        input: a tensor of one of the sparse layouts.
+        the_template: another one.
+
+    Raises:
+        RuntimeError: ``input`` has elements, and its size would shrink or have other dimensions.
+
+    >>> torch.resize_as_sparse_(torch.eye(2).to_sparse(), torch.zeros(3, 3).to_sparse()).shape
+    torch.Size([3, 3])
+    """
+    return input.resize_as_sparse_(the_template)

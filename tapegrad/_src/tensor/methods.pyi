@@ -1578,7 +1578,7 @@ class TensorMethods:
     def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = ...) -> Self:
         """``resize_`` to the shape of another tensor; with ``torch.preserve_format``, also to its order in memory."""
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm."""
+        """Refused, as of any dense tensor: it is for sparse ones."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself, or a copy if it shows the conjugates of what is in memory."""
     def resolve_neg(self) -> Tensor:
@@ -1717,9 +1717,9 @@ class TensorMethods:
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements at the places of a sparse tensor ``mask``, as a sparse tensor."""
     def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm."""
+        """Refused, as of any dense tensor: it is for sparse ones."""
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm."""
+        """Refused, as of any dense tensor: it is for sparse ones."""
     def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """``torch.split`` of this tensor."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
