@@ -6,7 +6,6 @@ A *place* is the number of a row where all sparse dimensions count as one: ``i *
 from __future__ import annotations
 
 import math
-import weakref
 from typing import Any
 
 import jax
@@ -14,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad._src.execution.numpy_backend.forms import on_host
+from tapegrad._src.execution.numpy_backend.indexing import at_rows
+from tapegrad._src.execution.numpy_backend.parts import compiled
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.indexing import wide
 from tapegrad.ops.kinds import broadcast_to, conj, general, linear, multilinear, same_values
@@ -167,53 +168,35 @@ def sparse_total(x, fill, *, ndim):
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
-_orders: dict[int, tuple[Any, np.ndarray]] = {}
-"""The orders that sort rows, by the identity of an array, with a reference to it: those of a graph come again."""
-
-
-def _order_of(rows: np.ndarray) -> np.ndarray | None:
-    """The order in which these numbers ascend; None if they do."""
-    if ascends(rows):
-        return None
-    known = _orders.get(id(rows))
-    if known is not None and known[0]() is rows and ascends(rows[known[1]]):  # they may have been written to since
-        return known[1]
-    order = np.argsort(rows, kind="stable")
-    while len(_orders) >= ORDERS:
-        _orders.pop(next(iter(_orders)))
-    _orders[id(rows)] = weakref.ref(rows), order
-    return order
-
-
-def ascends(rows: np.ndarray) -> bool:
-    """Tell whether numbers are sorted."""
-    return bool((rows[1:] >= rows[:-1]).all())
-
-
-ORDERS = 16
-"""As many of them are kept."""
-
-
 def product_on_host(x: np.ndarray, rows: np.ndarray, columns: np.ndarray, y: np.ndarray, *, count: int) -> np.ndarray:
-    """``sparse_matmul`` by NumPy: rows that lie one after the other are added up where they lie.
+    """``sparse_matmul`` by SciPy's product of coordinates; by NumPy if it has none, or an index is out of range.
 
     >>> product_on_host(np.ones(2), np.array([1, 0]), np.array([0, 0]), np.array([[2.0]]), count=2).ravel()
     array([2., 2.])
     """
-    order = _order_of(rows)
-    if order is not None:
-        x, rows, columns = x[order], rows[order], columns[order]
-    kind = np.result_type(x, np.float32 if y.dtype.itemsize < 4 else y)
-    found = np.zeros((count, y.shape[1]), kind)
-    if rows.size:
-        parts = np.take(np.ascontiguousarray(y.T, kind), columns, axis=1, mode="clip")  # sums run along memory
-        parts *= x.astype(kind, copy=False)
-        starts = np.concatenate([[0], np.flatnonzero(rows[1:] != rows[:-1]) + 1])
-        found[rows[starts]] = np.add.reduceat(parts, starts, axis=1).T
-    return found.astype(y.dtype, copy=False)
+    dtype, kind = y.dtype, np.result_type(x, np.float32 if y.dtype.itemsize < 4 else y)
+    found, product = np.zeros((count, y.shape[1]), kind), getattr(compiled("scipy.sparse"), "coo_matmat_dense", None)
+    x, y = x.astype(kind, copy=False), y.astype(kind, copy=False)
+    rows, columns = np.ascontiguousarray(rows), np.ascontiguousarray(columns)
+    if product and kind.char in "fdFD" and is_within(rows, count) and is_within(columns, len(y)):
+        indices = rows, columns.astype(rows.dtype, copy=False)
+        product(x.size, y.shape[1], *indices, np.ascontiguousarray(x), np.ascontiguousarray(y).ravel(), found.ravel())
+    else:
+        at_rows(np.add, found, rows, x[:, None] * np.take(y, columns, axis=0, mode="clip"))
+    return found.astype(dtype, copy=False)
 
 
-@on_host(product_on_host)
+def is_within(indices: np.ndarray, length: int) -> bool:
+    """Tell whether all of some indices, which are C's integers, are those of a dimension of this length.
+
+    >>> is_within(np.array([0, 2]), 3), is_within(np.array([0, -1]), 3), is_within(np.array([3]), 3)
+    (True, False, False)
+    """
+    unsigned = {"i": np.uint32, "l": np.uint64}.get(indices.dtype.char)
+    return unsigned is not None and bool(indices.size) and int(indices.view(unsigned).max()) < length
+
+
+@on_host(product_on_host, nanoseconds=3.0)
 def _product(x: Any, rows: Any, columns: Any, y: Any, *, count: int) -> Any:
     parts = wide(x)[:, None] * wide(jnp.take(y, columns, axis=0, mode="clip"))
     return jnp.zeros((count, y.shape[1]), parts.dtype).at[rows].add(parts, mode="drop").astype(y.dtype)
