@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad._src.execution.numpy_backend.forms import on_host
-from tapegrad._src.execution.numpy_backend.indexing import at_rows
+from tapegrad._src.execution.numpy_backend.indexing import at_rows, is_within
 from tapegrad._src.execution.numpy_backend.parts import compiled
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.indexing import wide
@@ -184,16 +184,6 @@ def product_on_host(x: np.ndarray, rows: np.ndarray, columns: np.ndarray, y: np.
     else:
         at_rows(np.add, found, rows, x[:, None] * np.take(y, columns, axis=0, mode="clip"))
     return found.astype(dtype, copy=False)
-
-
-def is_within(indices: np.ndarray, length: int) -> bool:
-    """Tell whether all of some indices, which are C's integers, are those of a dimension of this length.
-
-    >>> is_within(np.array([0, 2]), 3), is_within(np.array([0, -1]), 3), is_within(np.array([3]), 3)
-    (True, False, False)
-    """
-    unsigned = {"i": np.uint32, "l": np.uint64}.get(indices.dtype.char)
-    return unsigned is not None and bool(indices.size) and int(indices.view(unsigned).max()) < length
 
 
 @on_host(product_on_host, nanoseconds=3.0)

@@ -119,13 +119,8 @@ def watched(whole: Callable, key: tuple, args: tuple, kwargs: dict[str, Any]) ->
         op.plans.pop(key_of((told, *map(spec_of, operands)), settings), None)
     plain = all([made_in is modes and node is type_of_node(made) for made_in, *_, made, node in seen])
     if seen and seen[-1][-2] is result and plain and warned == warn_once.calls:
-        call = None
-        if function_key(key[0], args, kwargs) == key:  # a trace may have changed what a tensor is
-            (_, op, operands, settings, _, _), *others = seen
-            if others:
-                call = _views_in_turn(seen, args, kwargs)
-            else:
-                call = _again(op, operands, settings, args, kwargs, result)
+        unmoved = function_key(key[0], args, kwargs) == key  # a trace may have changed what a tensor is
+        call = _again(seen, args, kwargs, result) if unmoved else None
         if call is not None:
             function_calls.keep(key, call)
             _counts.forget(key)  # should it be evicted, it is watched again
@@ -139,34 +134,39 @@ def type_of_node(result: Any) -> type | None:
     return None if edge is None else type(edge[0])
 
 
-def _again(op: OperatorLike, operands: tuple, settings: dict, args: tuple, kwargs: dict[str, Any], result: Any) -> Any:
-    """A function that does for the arguments of a call, which gave this result, what an operator did; None if that is
-    not all."""
-    if type(result) is Tensor and not vars(result):
+def _again(seen: list[tuple], args: tuple, kwargs: dict[str, Any], result: Any) -> Callable | None:
+    """A function that does for the arguments of a call, which gave this result, what operators did that were seen; None
+    if that is not all."""
+    if type(result) is Tensor and vars(result):
+        return _views_in_turn(seen, args, kwargs)
+    if len(seen) > 1:
+        return None
+    [(_, op, operands, settings, _, _)] = seen
+    if type(result) is Tensor:
         run = op.calls.exact.get(key_of((thread.modes, *map(spec_of, operands)), settings))
         return None if run is None else _on_arguments(run, args, kwargs, operands)
     rest = (*args[1:], *kwargs.values())
     if not (args and operands) or args[0] is not operands[0] or any(map(has_tensors, (*operands[1:], *rest))):
         return None
-    if type(result) is Tensor:
-        return view_again(operands[0], result, op, operands[1:], settings)
     return views_again(operands[0], result, op, settings) if type(result) is tuple and result else None
 
 
 def _views_in_turn(seen: list[tuple], args: tuple, kwargs: dict[str, Any]) -> Callable | None:
-    """A function that makes views, each of the one before, as operators did that were seen; None if they did other
-    things."""
-    steps, given = [], args[0] if args else None
+    """A function that makes a view, or views each of the one before, as operators did that were seen; None if they did
+    other things."""
+    if not args or any(map(has_tensors, (*args[1:], *kwargs.values()))):
+        return None
+    steps, given = [], args[0]
     for _, op, operands, settings, made, _ in seen:
-        if not operands or operands[0] is not given or type(made) is not Tensor:
+        if not operands or operands[0] is not given or type(made) is not Tensor or any(map(has_tensors, operands[1:])):
             return None
-        step = None if any(map(has_tensors, operands[1:])) else view_again(given, made, op, operands[1:], settings)
+        step = view_again(given, made, op, operands[1:], settings)
         if step is None:
             return None
         steps.append(step)
         given = made
-    if any(map(has_tensors, (*args[1:], *kwargs.values()))):
-        return None
+    if len(steps) == 1:
+        return steps[0]
 
     def again(x: Tensor, *_: Any, **named: Any) -> Tensor:
         for step in steps:

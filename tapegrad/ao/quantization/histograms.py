@@ -14,8 +14,8 @@ from tapegrad._src.functions.reductions import aminmax
 from tapegrad._src.functions.sorting import bincount, bucketize, histc
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.warn import warn
-from tapegrad.ao.quantization.observing import EPS, UniformQuantizationObserverBase, made_with
-from tapegrad.ao.quantization.schemes import PER_TENSOR, bounds_of, per_tensor_affine, quint8
+from tapegrad.ao.quantization.observing import EPS, UniformQuantizationObserverBase, made_with, refuse_channels
+from tapegrad.ao.quantization.schemes import bounds_of, per_tensor_affine, quint8
 from tapegrad.ops.selection import maximum, minimum
 
 FINER = 16
@@ -52,11 +52,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         quant_min: int | None = None, quant_max: int | None = None, factory_kwargs: dict | None = None,
         eps: float = EPS, is_dynamic: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
-        if qscheme not in PER_TENSOR:
-            raise NotImplementedError(
-                "HistogramObserver's qscheme only support torch.per_tensor_symmetric                     and "
-                "torch.per_tensor_affine."
-            )
+        refuse_channels("HistogramObserver", qscheme)
         if is_dynamic:
             raise NotImplementedError("HistogramObserver doesn't support dynamic quantization")
         super().__init__(dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs)

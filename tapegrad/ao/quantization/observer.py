@@ -19,6 +19,7 @@ from tapegrad.ao.quantization.observing import (
     ObserverBase,
     UniformQuantizationObserverBase,
     made_with,
+    refuse_channels,
 )
 from tapegrad.ao.quantization.schemes import (
     PER_CHANNEL,
@@ -70,11 +71,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         quant_min: int | None = None, quant_max: int | None = None, factory_kwargs: dict | None = None,
         eps: float = EPS, is_dynamic: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
-        if qscheme not in PER_TENSOR:
-            raise NotImplementedError(
-                "MinMaxObserver's qscheme only support torch.per_tensor_symmetric                     and "
-                "torch.per_tensor_affine."
-            )
+        refuse_channels("MinMaxObserver", qscheme)
         super().__init__(dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs)
         given = made_with(factory_kwargs)
         self.register_buffer("min_val", tensor(math.inf, **given))

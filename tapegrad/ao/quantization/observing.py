@@ -186,17 +186,20 @@ def made_with(factory_kwargs: dict | None) -> dict[str, Any]:
     return {name: given for name, given in (factory_kwargs or {}).items() if given is not None}
 
 
+def refuse_channels(name: str, qscheme: Any) -> None:
+    """Refuse a scheme for channels, of which an observer of that name has none. Raises NotImplementedError."""
+    if qscheme not in PER_TENSOR:
+        raise NotImplementedError(
+            f"{name}'s qscheme only support torch.per_tensor_symmetric                     and torch.per_tensor_affine."
+        )
+
+
 def is_observed(low: Tensor, high: Tensor) -> bool:
     """Tell whether anything was observed. Warns if not.
     Raises AssertionError: a least number above the largest.
     """
-    if low.numel() == 0 or high.numel() == 0:
-        reason = "must run observer before calling calculate_qparams. Returning default values."
-        warn(reason, UserWarning)
-        return False
-    if low.ndim == 0 and (low == math.inf and high == -math.inf):
-        reason = "must run observer before calling calculate_qparams. Returning default values."
-        warn(reason, UserWarning)
+    if low.numel() == 0 or high.numel() == 0 or (low.ndim == 0 and low == math.inf and high == -math.inf):
+        warn("must run observer before calling calculate_qparams. Returning default values.", UserWarning)
         return False
     if not (low <= high).all():
         raise AssertionError(f"min {low} should be less than max {high}")

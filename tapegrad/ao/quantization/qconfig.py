@@ -58,6 +58,13 @@ __all__ = [
 ]  # fmt: skip
 
 
+def refuse_modules(kind: type, *given: Any) -> None:
+    """Refuse modules in place of factories. Raises ValueError: one is there."""
+    if any(isinstance(one, Module) for one in given):
+        raise ValueError(f"{kind.__name__} received observer instance, please pass observer class instead. Use "
+                         "MyObserver.with_args(x=1) to override arguments to constructor if needed")  # fmt: skip
+
+
 class _Pair(NamedTuple):
     activation: Any
     weight: Any
@@ -77,11 +84,7 @@ class QConfig(_Pair):
     __slots__ = ()
 
     def __new__(cls, activation: Any, weight: Any) -> QConfig:
-        if isinstance(activation, Module) or isinstance(weight, Module):
-            raise ValueError(
-                "QConfig received observer instance, please pass observer class instead. Use "
-                "MyObserver.with_args(x=1) to override arguments to constructor if needed"
-            )
+        refuse_modules(cls, activation, weight)
         return super().__new__(cls, activation, weight)
 
 
@@ -104,11 +107,7 @@ class QConfigDynamic(_Dynamic):
 
     def __new__(cls, activation: Any = Identity, weight: Any = Identity) -> QConfigDynamic:
         warn("`QConfigDynamic` is going to be deprecated in PyTorch 1.12, please use `QConfig` instead", FutureWarning)
-        if isinstance(weight, Module):
-            raise ValueError(
-                "QConfigDynamic received observer instance, please pass observer class instead. Use "
-                "MyObserver.with_args(x=1) to override arguments to constructor if needed"
-            )
+        refuse_modules(cls, weight)
         return super().__new__(cls, activation, weight)
 
 

@@ -504,7 +504,7 @@ def flat_of(indices: tuple[np.ndarray, ...], shape: tuple[int, ...], count: int)
             return None
     flat: np.ndarray | None = None
     for index, size in zip(indices, shape, strict=True):
-        if index.dtype.char not in "il" or not index.size or index.view(UNSIGNED[index.itemsize]).max() >= size:
+        if not is_within(index, size):
             return None
         flat = index if flat is None else np.multiply(flat, size, dtype=np.int64) + index
     return flat
@@ -554,11 +554,22 @@ def add_rows(array: np.ndarray, rows: np.ndarray, values: np.ndarray) -> bool:
     count, width = array.shape[0], array[:1].size
     if product is None or array.dtype.char not in "fdFD" or not (array.dtype == values.dtype and rows.size):
         return False
-    if rows.dtype.char not in "il" or not array.flags.c_contiguous or rows.view(UNSIGNED[rows.itemsize]).max() >= count:
+    if not (array.flags.c_contiguous and is_within(rows, count)):
         return False
     starts, ones = np.arange(rows.size + 1, dtype=rows.dtype), np.ones(rows.size, array.dtype)
     product(count, rows.size, width, starts, np.ascontiguousarray(rows), ones, values.reshape(-1), array.reshape(-1))
     return True
+
+
+def is_within(indices: np.ndarray, length: int) -> bool:
+    """Tell whether some indices, of C's integers, are all those of a dimension of this length, counted from its start.
+
+    >>> is_within(np.array([0, 2]), 3), is_within(np.array([0, -1]), 3), is_within(np.array([3]), 3)
+    (True, False, False)
+    """
+    if indices.dtype.char not in "il" or not indices.size:
+        return False
+    return bool(indices.view(UNSIGNED[indices.itemsize]).max() < length)
 
 
 def as_objects(parts: Sequence[Any]) -> Any:
